@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../runtime/clock.ts'
 import type { HttpClient } from '../runtime/http-client.ts'
 
 /** What the gateway says of a key that it takes. */
-export interface AcceptedKey {
+interface AcceptedKey {
   /** When the key ends, in epoch milliseconds; null = not by time. */
   readonly endsMs: number | null
 }

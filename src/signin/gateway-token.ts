@@ -7,7 +7,7 @@ import type { KubeClient, NewObject } from '../kube/client/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createSemaphore } from '../runtime/concurrency/semaphore.ts'
 
-/** Whether a token is the gateway's. `unknown`: the API server did not answer. */
+/** Whether a token is the gateway's. `unknown`: the API server did not answer, or too many tokens wait. */
 export type TokenVerdict = 'gateway' | 'other' | 'unknown'
 
 /** Options of createGatewayTokens. */
@@ -20,51 +20,70 @@ interface GatewayTokensOptions {
 
 /** How long a verdict is remembered. */
 const REMEMBERED_MS = 60_000
-/** Tokens that are remembered; the oldest go. The gateway's replicas have one each, and a new one every hour. */
+/** Verdicts of each kind that are remembered; the oldest go. The gateway's replicas have one token each, and a new one every hour. */
 const MOST_REMEMBERED = 256
 const LONGEST_TOKEN = 16_384
-/** Reviews at a time, so that strangers who try tokens are no load for the API server. */
+/** Reviews at a time of tokens that were not the gateway's before, so that strangers are no load for the API server. */
 const MOST_REVIEWS = 4
+/** Tokens that wait for a review; beyond, a verdict is not known. */
+const MOST_WAITING = 64
 const BEARER = /^bearer +(\S+)$/i
 
 /** Creates the check of the header `Authorization`. */
-export function createGatewayTokens({
-  client,
-  account,
-  clock,
-}: GatewayTokensOptions): (authorization: string | undefined) => Promise<TokenVerdict> {
-  const remembered = new Map<string, { readonly verdict: TokenVerdict; readonly untilMs: number }>()
+export function createGatewayTokens(
+  options: GatewayTokensOptions,
+): (authorization: string | undefined) => Promise<TokenVerdict> {
+  const { clock } = options
+  // Apart, so that strangers who try tokens push no token of the gateway out.
+  const remembered = { gateway: new Map<string, number>(), other: new Map<string, number>() }
+  const underWay = new Map<string, Promise<TokenVerdict>>()
   const limited = createSemaphore(MOST_REVIEWS, MOST_REVIEWS)
-  const review = async (token: string): Promise<TokenVerdict> => {
-    try {
-      const answer = await client.create<KubeObject>(TOKEN_REVIEWS, reviewOf(token), 'review')
-      return isGateway(answer, account) ? 'gateway' : 'other'
-    } catch {
-      return 'unknown'
+
+  const isRemembered = (verdict: 'gateway' | 'other', digest: string): boolean =>
+    clock.monotonicMs() < (remembered[verdict].get(digest) ?? 0)
+  const ask = async (token: string, digest: string): Promise<TokenVerdict> => {
+    const review = (): Promise<TokenVerdict> => verdictOf(token, options)
+    // A token that was the gateway's waits for no stranger.
+    const wasGateway = remembered.gateway.has(digest)
+    const verdict = await (wasGateway ? review() : limited('', review))
+    if (verdict !== 'unknown') {
+      const until = clock.monotonicMs() + REMEMBERED_MS
+      remember(remembered[verdict], digest, until)
+      remembered[verdict === 'gateway' ? 'other' : 'gateway'].delete(digest)
     }
+    return verdict
   }
   return async (authorization) => {
     const token = BEARER.exec(authorization ?? '')?.[1]
     if (token === undefined || token.length > LONGEST_TOKEN) return 'other'
     const digest = createHash('sha256').update(token).digest('hex')
-    const recall = (): TokenVerdict | null => {
-      const found = remembered.get(digest)
-      return found !== undefined && clock.monotonicMs() < found.untilMs ? found.verdict : null
-    }
-    return (
-      recall() ??
-      limited('', async () => {
-        const meanwhile = recall()
-        if (meanwhile !== null) return meanwhile
-        const verdict = await review(token)
-        if (verdict === 'unknown') return verdict
-        remembered.delete(digest)
-        remembered.set(digest, { verdict, untilMs: clock.monotonicMs() + REMEMBERED_MS })
-        const oldest = remembered.size > MOST_REMEMBERED ? remembered.keys().next() : null
-        if (oldest?.value !== undefined) remembered.delete(oldest.value)
-        return verdict
-      })
-    )
+    if (isRemembered('gateway', digest)) return 'gateway'
+    if (isRemembered('other', digest)) return 'other'
+    const asked = underWay.get(digest)
+    if (asked !== undefined) return asked
+    if (underWay.size >= MOST_WAITING && !remembered.gateway.has(digest)) return 'unknown'
+    const asking = ask(token, digest).finally(() => underWay.delete(digest))
+    underWay.set(digest, asking)
+    return asking
+  }
+}
+
+function remember(verdicts: Map<string, number>, digest: string, untilMs: number): void {
+  verdicts.delete(digest)
+  verdicts.set(digest, untilMs)
+  const [oldest] = verdicts.keys()
+  if (verdicts.size > MOST_REMEMBERED && oldest !== undefined) verdicts.delete(oldest)
+}
+
+async function verdictOf(
+  token: string,
+  { client, account }: GatewayTokensOptions,
+): Promise<TokenVerdict> {
+  try {
+    const answer = await client.create<KubeObject>(TOKEN_REVIEWS, reviewOf(token), 'review')
+    return isGateway(answer, account) ? 'gateway' : 'other'
+  } catch {
+    return 'unknown'
   }
 }
 

@@ -1,5 +1,6 @@
 // Every request of the sign-in process: who calls, the route, what became of it (contract 25.1, 25.2). An error that is not
 // foreseen shows nothing of itself.
+import type { OutgoingHttpHeaders } from 'node:http'
 import { SIGN_IN_REFUSALS, type SignInReason, SignInRefused } from '../domain/signin/refusals.ts'
 import type { SignInOutcome } from '../domain/signin/outcome.ts'
 import { NoResponseError, StatusError } from '../kube/client/api-error.ts'
@@ -8,12 +9,18 @@ import { type Answer, failureStatus } from '../serving/http/answer.ts'
 import type { HttpRequest } from '../serving/http/request.ts'
 import type { ServerHandler } from '../serving/http/server.ts'
 import type { TokenVerdict } from './gateway-token.ts'
-import { type AnswerSettings, type RouteAnswer, sentAnswer } from './http/answers.ts'
-import { HttpFault } from './http/faults.ts'
-import { JSON_TYPE, type SignInRequest, signInRequest } from './http/request.ts'
+import { type AnswerSettings, type RouteAnswer, sentAnswer } from './answers.ts'
+import {
+  HttpFault,
+  JSON_TYPE,
+  type SignInRequest,
+  checkedOnce,
+  signInRequest,
+} from './http/request.ts'
 import { refusalPage } from './pages/login.ts'
-import { type RouteParts, Trace } from './routes/route.ts'
+import { PASSWORD, type RouteParts, Trace } from './routes/route.ts'
 import { type FoundRoute, routeOf } from './routes/table.ts'
+import type { SignInState } from './settings.ts'
 
 /** How an attempt ended, for metrics. */
 export interface AttemptReport {
@@ -26,7 +33,7 @@ export interface AttemptReport {
 }
 
 /** Options of createSignInHandler. */
-export interface SignInHandlerOptions {
+interface SignInHandlerOptions {
   readonly deps: RouteParts
   /** Whether the header `Authorization` is the gateway's. */
   readonly callerOf: (authorization: string | undefined) => Promise<TokenVerdict>
@@ -52,38 +59,43 @@ async function respond(http: HttpRequest, options: SignInHandlerOptions): Promis
   if (verdict !== 'gateway')
     return { status: verdict === 'other' ? 401 : 503, headers: {}, body: Buffer.alloc(0) }
   http.authenticated()
-  const { deps, log, signal } = options
+  const { deps } = options
   const startedMs = deps.clock.monotonicMs()
   const trace = new Trace()
-  const request = requestOf(http)
-  const answered =
-    request instanceof HttpFault
-      ? faultAnswer(request, http)
-      : await answer(request, trace, {
-          ...options,
-          signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_REQUEST_MS)]),
-        })
-  const { routed, reason } = answered
-  const outcome = outcomeOf(trace, reason)
+  const request = signInRequest(http)
+  const answered = await answer(request, trace, options)
+  const outcome = outcomeOf(trace, answered.reason)
   if (outcome !== null) {
-    const provider = deps.state()?.providers.get(trace.provider)?.kind ?? trace.provider
     const seconds = (deps.clock.monotonicMs() - startedMs) / 1000
-    options.reported({ provider, outcome: outcome.outcome, reason, seconds })
-    const { remoteAddress: address, id: requestID } = request as SignInRequest
-    log.info({ ...outcome, address, requestID, ...answered.cause }, 'sign-in attempt')
+    report(outcome, { request, answered, seconds }, options)
   }
-  const cookies = [...trace.cookies, ...(routed.cookies ?? [])]
-  return sentAnswer({ ...routed, cookies }, answerSettings(deps), outcome)
+  const cookies = [...trace.cookies, ...(answered.routed.cookies ?? [])]
+  return sentAnswer({ ...answered.routed, cookies }, answerSettings(deps), outcome)
 }
 
-function requestOf(http: HttpRequest): SignInRequest | HttpFault {
-  try {
-    return signInRequest(http)
-  } catch (error) {
-    if (error instanceof HttpFault) return error
-    throw error
-  }
+/** One line in the log for each attempt, and its metrics (contract 27.1). */
+function report(
+  outcome: SignInOutcome,
+  {
+    request,
+    answered,
+    seconds,
+  }: {
+    readonly request: SignInRequest
+    readonly answered: RoutedAnswer
+    readonly seconds: number
+  },
+  { deps, reported, log }: SignInHandlerOptions,
+): void {
+  const provider = kindOf(outcome.provider, deps.state())
+  reported({ provider, outcome: outcome.outcome, reason: outcome.reason, seconds })
+  const { remoteAddress: address, id: requestID } = request
+  log.info({ ...outcome, address, requestID, ...answered.cause }, 'sign-in attempt')
 }
+
+/** Never the id of a connector, which an administrator chooses. */
+const kindOf = (provider: string, state: SignInState | null): string =>
+  provider === PASSWORD ? PASSWORD : (state?.providers.get(provider)?.kind ?? '')
 
 /** An answer, and why it is a refusal. */
 interface RoutedAnswer {
@@ -98,9 +110,15 @@ async function answer(
   trace: Trace,
   options: SignInHandlerOptions,
 ): Promise<RoutedAnswer> {
-  const { deps, signal } = options
+  const { deps } = options
+  const signal = AbortSignal.any([
+    options.signal,
+    request.http.gone,
+    AbortSignal.timeout(MAX_REQUEST_MS),
+  ])
   try {
     const route = routeOf(request.method, request.path)
+    checkedOnce(request.query)
     const state = deps.state()
     const keys = deps.sealingKeys()
     if (state === null || keys === null)
@@ -109,7 +127,10 @@ async function answer(
     const routed = await route.run({ request, state, keys, deps, trace, signal })
     return { routed, reason: null, cause: {} }
   } catch (error) {
-    if (error instanceof HttpFault) return faultAnswer(error, request.http, request)
+    if (error instanceof HttpFault) return faultAnswer(error, request)
+    // What fails because the client has left is no fault, and an answer that reaches no client.
+    if (request.http.gone.aborted && !(error instanceof SignInRefused))
+      return faultAnswer(new HttpFault(400, 'the client has left'), request)
     const refused = refusalOf(error)
     const err = refused === error ? {} : { err: error }
     return {
@@ -151,25 +172,25 @@ function refusalAnswer(refused: SignInRefused, request: SignInRequest): RouteAns
   return errorAnswer({ code, text: shown, headers }, request.prefersJson)
 }
 
-function faultAnswer(fault: HttpFault, http: HttpRequest, request?: SignInRequest): RoutedAnswer {
-  const headers = fault.allow.length === 0 ? {} : { allow: fault.allow.join(', ') }
-  const text = `${fault.message} (reference ${request?.id ?? http.id})`
-  const routed = errorAnswer({ code: fault.code, text, headers }, request?.prefersJson ?? true)
+function faultAnswer({ code, message, allow }: HttpFault, request: SignInRequest): RoutedAnswer {
+  const headers = allow.length === 0 ? {} : { allow: allow.join(', ') }
+  const text = `${message} (reference ${request.id})`
+  const routed = errorAnswer({ code, text, headers }, request.prefersJson)
   return { routed, reason: null, cause: {} }
 }
 
-function errorAnswer(
-  {
-    code,
-    text,
-    headers,
-  }: { readonly code: number; readonly text: string; readonly headers: object },
-  asJson: boolean,
-): RouteAnswer {
+/** An error, as the client reads it. */
+interface ShownError {
+  readonly code: number
+  readonly text: string
+  readonly headers: OutgoingHttpHeaders
+}
+
+function errorAnswer({ code, text, headers }: ShownError, asJson: boolean): RouteAnswer {
   const content = asJson
     ? { json: failureStatus(code, STATUS_REASONS[code] ?? 'InternalError', text) }
     : { page: refusalPage(text) }
-  return { status: code, content, headers: { ...headers } }
+  return { status: code, content, headers }
 }
 
 /** metav1.StatusReason by code; absent = InternalError. */

@@ -2,11 +2,10 @@
 import { CONFIG_MAPS, SIGN_IN_STATUS_CONFIG_MAP, apiVersionOf } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
 import { type ProviderStatus, providerStatusText } from '../domain/signin/provider-status.ts'
-import { type KubeClient } from '../kube/client/client.ts'
+import type { KubeClient } from '../kube/client/client.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import { isCustomHeader } from './http/answers.ts'
-import type { ProviderHealth } from './providers/provider.ts'
+import { providerStatus } from './provider-summary.ts'
 import type { FollowedSignInSettings, SignInState } from './settings.ts'
 
 /** Why the ConfigMap is written, for metrics. */
@@ -53,39 +52,6 @@ async function statusOf(state: SignInState, signal: AbortSignal): Promise<Provid
     async ([id, provider]) => [id, await provider.check(signal)] as const,
   )
   return providerStatus(state, new Map(await Promise.all(checked)))
-}
-
-/**
- * The state of all providers. Pure.
- *
- * @param healths by id
- */
-export function providerStatus(
-  { settings, publicUrl, groupFilter }: Pick<SignInState, 'settings' | 'publicUrl' | 'groupFilter'>,
-  healths: ReadonlyMap<string, ProviderHealth>,
-): ProviderStatus | null {
-  const { oidc, customHttpHeaders = {} } = settings.auth ?? {}
-  if (oidc === undefined) return null
-  const faults = [...healths].flatMap(([id, { fault }]) =>
-    fault === null ? [] : [`${id}: ${fault}.`],
-  )
-  const general = [
-    ...(publicUrl === null ? ['platformHost is not set, so no provider is offered.'] : []),
-    ...(groupFilter === null
-      ? ['auth.groupsFilters: a regular expression is unusable, so no provider works.']
-      : []),
-  ]
-  const ignored = Object.keys(customHttpHeaders).filter((name) => !isCustomHeader(name))
-  const notes = [
-    ...[...healths].flatMap(([id, { warnings }]) =>
-      warnings.map((warning) => `${id}: ${warning}.`),
-    ),
-    ...(ignored.length === 0
-      ? []
-      : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
-  ]
-  const isReady = faults.length + general.length === 0
-  return { isReady, message: [...general, ...faults, ...notes].join(' ') }
 }
 
 /** Writes the ConfigMap, if its text differs. */

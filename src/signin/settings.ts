@@ -1,11 +1,12 @@
 // The settings of signing in, followed (contract 6.8, 25.8): each change is in force at once, for attempts under way as well.
 import { SIGN_IN_SETTINGS_SECRET } from '../api/names.ts'
 import { type Secret, secretText } from '../api/objects.ts'
-import { canonicalJson, settingsToJson } from '../domain/json/json.ts'
 import { matchesAny } from '../domain/settings/formats.ts'
 import { type SignInSettings, signInSettingsIn } from '../domain/settings/secret-settings.ts'
 import type { FullObject, Store } from '../kube/informer/store.ts'
 import type { Log } from '../runtime/log.ts'
+import type { Html } from './pages/html.ts'
+import { legalHtml } from './pages/legal.ts'
 import type { GroupFilter } from './people/groups.ts'
 import type { SignInProvider } from './providers/provider.ts'
 
@@ -17,6 +18,8 @@ export interface SignInState {
   /** By id, in the order of the page. */
   readonly providers: ReadonlyMap<string, SignInProvider>
   readonly hasPasswords: boolean
+  /** The legal text of the pages; null = none. */
+  readonly legal: Html | null
   /** null = a regular expression of groupsFilters is unusable: no provider works. */
   readonly groupFilter: GroupFilter | null
 }
@@ -52,22 +55,22 @@ export function followSignInSettings(options: FollowOptions): FollowedSignInSett
   const { secrets, namespace, log } = options
   const listeners: ((state: SignInState) => void)[] = []
   let current: SignInState | null = null
-  let shown = ''
+  let shown: string | null = null
   const read = (): void => {
-    const text = secretText(secrets.get(SIGN_IN_SETTINGS_SECRET, namespace)?.object, 'config')
-    const settings = text === null ? null : signInSettingsIn(text)
-    if (settings === null) {
-      if (current !== null || text !== null)
+    const secret = secrets.get(SIGN_IN_SETTINGS_SECRET, namespace)?.object
+    const text = secretText(secret, 'config')
+    if (text === shown && text !== null) return
+    const state = text === null ? null : stateIn(text, options)
+    if (state === null) {
+      if (current !== null || secret !== undefined)
         log.error(
           { secret: SIGN_IN_SETTINGS_SECRET },
           'sign-in settings cannot be read, the previous ones stay',
         )
       return
     }
-    const canonical = canonicalJson(settingsToJson(settings))
-    if (canonical === shown) return
-    shown = canonical
-    current = stateOf(settings, options)
+    shown = text
+    current = state
     log.info({ providers: [...current.providers.keys()] }, 'sign-in settings in force')
     for (const listener of listeners) listener(current)
   }
@@ -82,8 +85,18 @@ export function followSignInSettings(options: FollowOptions): FollowedSignInSett
   }
 }
 
+/** The state by the text of the Secret; null = it is malformed, whatever it is that a part of this program can't read. */
+function stateIn(text: string, options: FollowOptions): SignInState | null {
+  try {
+    const settings = signInSettingsIn(text)
+    return settings && stateOf(settings, options)
+  } catch {
+    return null
+  }
+}
+
 function stateOf(settings: SignInSettings, options: FollowOptions): SignInState {
-  const { auth = {}, platformHost } = settings
+  const { auth = {}, platformHost, uiSettings = {} } = settings
   const publicUrl = options.publicUrl ?? (platformHost ? `https://${platformHost}` : null)
   const providers = publicUrl === null ? [] : options.createProviders({ settings, publicUrl })
   return {
@@ -91,6 +104,7 @@ function stateOf(settings: SignInSettings, options: FollowOptions): SignInState 
     publicUrl,
     providers: new Map(providers.map((provider) => [provider.id, provider])),
     hasPasswords: publicUrl !== null && auth.password?.disabled !== true,
+    legal: uiSettings.legalTemplate ? legalHtml(uiSettings.legalTemplate) : null,
     groupFilter: filterOf(auth.groupsFilters ?? []),
   }
 }

@@ -103,12 +103,6 @@ function lead(
   const { namespace } = settings
   const signal = lifecycle.stopping
   void reportProviders({ client, namespace, settings: api.settings, clock, log, signal })
-  const { users, secrets } = api.stores
-  const { passwordDigest } = api
-  // Before both are known, every password would look as if it had been taken away.
-  users.whenSynced(() =>
-    secrets.whenSynced(
-      () => void sweepSessions({ client, secrets, passwordDigest, clock, log, signal }),
-    ),
-  )
+  const { stores, passwords } = api
+  void sweepSessions({ client, secrets: stores.secrets, passwords, clock, log, signal })
 }

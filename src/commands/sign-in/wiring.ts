@@ -1,8 +1,7 @@
 // Puts together the part of the sign-in process that answers requests.
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { GATEWAY_CA_CONFIG_MAP, SECRETS, TEAMS, USERS } from '../../api/names.ts'
-import { type Secret, secretText } from '../../api/objects.ts'
-import { isLockedOut } from '../../domain/people/user.ts'
+import type { Secret } from '../../api/objects.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
@@ -13,6 +12,7 @@ import { type GatewayClient, createGatewayClient } from '../../signin/gateway-cl
 import { createGatewayTokens } from '../../signin/gateway-token.ts'
 import { createSignInHandler } from '../../signin/handler.ts'
 import { createPasswordCheck } from '../../signin/password/check.ts'
+import { PasswordHashes } from '../../signin/people/password-hashes.ts'
 import { SignInUsers } from '../../signin/people/sign-in-user.ts'
 import type { RouteParts } from '../../signin/routes/route.ts'
 import { type KeptKeys, keepSealingKeys } from '../../signin/sealing/keep.ts'
@@ -36,7 +36,7 @@ export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
   readonly handler: ServerHandler
   readonly stores: SignInStores
   readonly settings: FollowedSignInSettings
-  readonly passwordDigest: RouteParts['passwordDigest']
+  readonly passwords: PasswordHashes
   readonly readiness: Readiness
 }
 
@@ -60,9 +60,9 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     log,
   })
   const gateway = startGatewayClient(self, client)
-  const passwords = passwordsOf(users, secrets, namespace)
+  const passwords = new PasswordHashes(users, secrets, namespace)
   const check = createPasswordCheck({
-    hashOf: passwords.hashOf,
+    hashOf: (username) => passwords.usable(username),
     clock,
     observer: { waiting: metrics.passwordsWaiting },
   })
@@ -84,8 +84,8 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     sessions: { client, namespace, gateway: gateway.client, clock, log },
     gateway: gateway.client,
     callbacks: new CallbackLimits(),
-    verifyPassword: check.verify,
-    passwordDigest: passwords.digestOf,
+    passwordCheck: check,
+    passwords,
     random,
     clock,
   }
@@ -94,7 +94,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     handler: createSignInHandler({ deps, callerOf, reported: metrics.attempted, log, signal }),
     stores,
     settings: followed,
-    passwordDigest: passwords.digestOf,
+    passwords,
     readiness: readinessOf(followed, kept, gateway.fault),
     ...informers,
   }
@@ -116,23 +116,6 @@ function startInformers(
   startInformer(TEAMS, teams, {})
   startInformer(SECRETS, secrets, { namespace: settings.namespace })
   return { unserved, stuck }
-}
-
-/** Passwords of Users, by their stores. */
-function passwordsOf(users: SignInUsers, secrets: Store<FullObject<Secret>>, namespace: string) {
-  const hashOf = (username: string): string | null => {
-    const user = users.named(username)
-    if (user === undefined || isLockedOut(user) || user.passwordRef === null) return null
-    const { name, key } = user.passwordRef
-    return secretText(secrets.get(name, namespace)?.object, key)
-  }
-  return {
-    hashOf,
-    digestOf: (username: string): string | null => {
-      const hash = hashOf(username)
-      return hash === null ? null : createHash('sha256').update(hash).digest('hex')
-    },
-  }
 }
 
 /** The client of the gateway, and why it has not been reached yet. */
@@ -169,7 +152,7 @@ function readinessOf(
   gatewayFault: () => string | null,
 ): Readiness {
   return {
-    'settings-seen': () =>
+    'sign-in-settings-seen': () =>
       followed.current() === null ? 'no settings of signing in have been seen' : null,
     'sealing-keys': kept.fault,
     'gateway-reached': gatewayFault,

@@ -4,17 +4,14 @@ import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { ATTEMPT_PREFIX } from '../http/cookies.ts'
 import type { AttemptSecrets } from '../providers/provider.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
-import { type Terminal, terminalIn } from './terminal.ts'
+import type { Destination } from './destination.ts'
+import { terminalIn } from './terminal.ts'
 
 /** An attempt that has begun at a provider. */
-export interface SignInAttempt {
+interface SignInAttempt extends Destination {
   /** Id of the provider. */
   readonly provider: string
   readonly secrets: AttemptSecrets
-  /** Path to go to in the end; null = the page of the person. */
-  readonly next: string | null
-  /** The terminal that the key is for; null = it is for this browser. */
-  readonly terminal: Terminal | null
   /** When it began, in epoch milliseconds. */
   readonly begunMs: number
 }
@@ -43,7 +40,7 @@ export const sealAttempt = (
   random: (bytes: number) => Buffer,
 ): string => seal(attempt, attemptCookie(attempt.secrets.state), keys, random)
 
-/** The attempt in a cookie; null = it is not readable, or over. */
+/** The attempt in a cookie; null = it is unreadable, or over. */
 function openAttempt(
   [name, value]: readonly [string, string],
   keys: SealingKeys,

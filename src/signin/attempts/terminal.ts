@@ -60,7 +60,7 @@ export function checkCode(challenge: string): string {
 }
 
 /** What a code hands over. */
-interface HandOver {
+interface CodeContent {
   /** Name of the session and of the key to be. */
   readonly session: string
   readonly challenge: string
@@ -74,10 +74,10 @@ const CODE_MS = 300_000
 
 /** The code that a terminal exchanges for its key. */
 export const handOverCode = (
-  handOver: HandOver,
+  content: CodeContent,
   keys: SealingKeys,
   random: (bytes: number) => Buffer,
-): string => seal(handOver, PURPOSE, keys, random)
+): string => seal(content, PURPOSE, keys, random)
 
 /** Name of the session that a code hands over; null = the code or its verifier is wrong, or it is too old. */
 export function handedOver(

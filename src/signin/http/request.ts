@@ -1,8 +1,24 @@
 // A request as the routes of the sign-in process see it: strictly read, so that no two readings of it exist (contract 25.2).
 import { parseJsonMap } from '../../domain/json/json.ts'
+import { strictJsonError } from '../../domain/json/strict-json.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { cookiesIn } from './cookies.ts'
-import { HttpFault } from './faults.ts'
+
+/** A request that is wrong whoever sends it. Its message says what would be right, and quotes nothing of the request. */
+export class HttpFault extends Error {
+  override readonly name = 'HttpFault'
+
+  /** HTTP status code. */
+  readonly code: 400 | 404 | 405 | 413 | 415
+  /** Methods that the path has, of a 405; empty for other codes. */
+  readonly allow: readonly string[]
+
+  constructor(code: HttpFault['code'], message: string, allow: readonly string[] = []) {
+    super(message)
+    this.code = code
+    this.allow = allow
+  }
+}
 
 /** A request. */
 export interface SignInRequest {
@@ -11,7 +27,7 @@ export interface SignInRequest {
   readonly method: string
   /** Path without the query. */
   readonly path: string
-  /** Parameters of the query, none of them twice. */
+  /** Parameters of the query; one may come twice until `checkedOnce` has seen them. */
   readonly query: URLSearchParams
   /** The platform's cookies, by name. */
   readonly cookies: ReadonlyMap<string, string>
@@ -23,18 +39,16 @@ export interface SignInRequest {
   readonly contentType: string
   /** Whether the client prefers JSON to HTML. */
   readonly prefersJson: boolean
-  /** What the client says it is, for people: `browser` or the first word of User-Agent. */
-  readonly userAgent: string
-  /** Aborts when the client has disconnected. */
-  readonly gone: AbortSignal
-  readonly http: HttpRequest
+  /** Its body, and when its client leaves. */
+  readonly http: Pick<HttpRequest, 'body' | 'gone'>
 }
 
 const REQUEST_ID = /^[A-Za-z0-9-]{1,64}$/
 
-/** Reads the head of a request. @throws HttpFault 400 for a parameter that comes twice */
+/** Reads the head of a request. */
 export function signInRequest(http: HttpRequest): SignInRequest {
-  const [path = '', query = ''] = http.target.split('?', 2)
+  const { target } = http
+  const path = /^[^?]*/.exec(target)?.[0] ?? ''
   const { headers } = http
   const given = textOf(headers['x-request-id'])
   const contentType = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
@@ -42,14 +56,12 @@ export function signInRequest(http: HttpRequest): SignInRequest {
     id: REQUEST_ID.test(given) ? given : http.id,
     method: http.method,
     path,
-    query: parametersOf(query),
+    query: new URLSearchParams(target.slice(path.length)),
     cookies: cookiesIn(headers.cookie),
     remoteAddress: textOf(headers['x-forwarded-for']) || http.remoteAddress,
     origin: headers.origin ?? null,
     contentType,
     prefersJson: prefersJson(headers.accept ?? '', contentType),
-    userAgent: headers['user-agent'] ?? '',
-    gone: http.gone,
     http,
   }
 }
@@ -57,12 +69,10 @@ export function signInRequest(http: HttpRequest): SignInRequest {
 const textOf = (value: string | readonly string[] | undefined): string =>
   typeof value === 'string' ? value : ''
 
-/** Parameters of a query or a form. @throws HttpFault 400 for one that comes twice */
-export function parametersOf(text: string): URLSearchParams {
-  const parameters = new URLSearchParams(text)
-  const names = [...parameters.keys()]
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) throw new HttpFault(400, 'a parameter comes twice')
+/** The parameters of a query or a form. @throws HttpFault 400 for one that comes twice */
+export function checkedOnce(parameters: URLSearchParams): URLSearchParams {
+  if (new Set(parameters.keys()).size < parameters.size)
+    throw new HttpFault(400, 'a parameter comes twice')
   return parameters
 }
 
@@ -95,7 +105,7 @@ export const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** Fields of a body, each a text. */
-export type BodyFields = ReadonlyMap<string, string>
+type BodyFields = ReadonlyMap<string, string>
 
 /**
  * The fields of a form or of a JSON object.
@@ -112,9 +122,10 @@ export async function bodyFields(
   if (!types.includes(contentType))
     throw new HttpFault(415, `the body must be ${types.join(' or ')}`)
   const text = await bodyText(http, maxBytes)
-  if (contentType === FORM_TYPE) return new Map(parametersOf(text))
-  const fields = parseJsonMap(text)
-  if (fields === null) throw new HttpFault(400, 'the body is not a JSON object')
+  if (contentType === FORM_TYPE) return new Map(checkedOnce(new URLSearchParams(text)))
+  const fields = strictJsonError(text) === null ? parseJsonMap(text) : null
+  if (fields === null)
+    throw new HttpFault(400, 'the body is not a JSON object, or has a name twice')
   return new Map(
     Object.entries(fields).map(([name, value]) => {
       if (typeof value !== 'string') throw new HttpFault(400, 'every field must be a text')
@@ -123,7 +134,7 @@ export async function bodyFields(
   )
 }
 
-async function bodyText({ body }: HttpRequest, maxBytes: number): Promise<string> {
+async function bodyText({ body }: Pick<HttpRequest, 'body'>, maxBytes: number): Promise<string> {
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of body as AsyncIterable<Buffer>) {

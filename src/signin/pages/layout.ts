@@ -7,12 +7,14 @@ import { html, Html } from './html.ts'
 export interface SignInPage {
   readonly title: string
   readonly body: Html
-  /** Origins that forms of the page may lead to, besides the platform's own. */
-  readonly formTargets: readonly string[]
+  /** Whether a form of the page posts to the platform, which demands the header Origin. */
+  readonly ownForms: boolean
+  /** Addresses that forms of the page may lead to, besides the platform's own. */
+  readonly formTargets: readonly URL[]
 }
 
 /** A page as it is sent. */
-export interface RenderedPage {
+interface RenderedPage {
   readonly text: string
   readonly contentSecurityPolicy: string
 }
@@ -21,9 +23,12 @@ const COLOUR = /^#[0-9a-fA-F]{3,8}$/
 const DEFAULT_PRIMARY = '#1f5fbf'
 const DEFAULT_ACCENT = '#0b7a5b'
 
+/** Under `no-referrer`, the policy of every answer, browsers would send `Origin: null` with a form. */
+const ORIGIN_FOR_OWN_FORMS = html`<meta name="referrer" content="same-origin">`
+
 /** Renders a page. */
 export function renderPage(
-  { title, body, formTargets }: SignInPage,
+  { title, body, ownForms, formTargets }: SignInPage,
   ui: UiSettings = {},
 ): RenderedPage {
   const style = styleOf(ui)
@@ -34,6 +39,7 @@ export function renderPage(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+${ownForms ? ORIGIN_FOR_OWN_FORMS : null}
 <title>${title}</title>
 <style>${new Html(style)}</style>
 </head>
@@ -52,8 +58,8 @@ ${body}
     contentSecurityPolicy: [
       "default-src 'none'",
       `style-src 'sha256-${hash}'`,
-      `img-src 'self'${logo === null ? '' : ` ${logo.origin}`}`,
-      `form-action 'self'${formTargets.map((target) => ` ${target}`).join('')}`,
+      `img-src ${sourcesOf(logo === null ? [] : [logo])}`,
+      `form-action ${sourcesOf(formTargets)}`,
       "frame-ancestors 'none'",
       "base-uri 'none'",
     ].join('; '),
@@ -61,10 +67,20 @@ ${body}
 }
 
 /** The URL of the logo; null = there is none that a browser would load by a policy. */
-function logoOf(url: string | undefined): URL | null {
-  const parsed = url === undefined ? null : URL.parse(url)
-  return parsed !== null && ['https:', 'http:'].includes(parsed.protocol) ? parsed : null
+function logoOf(text: string | undefined): URL | null {
+  const url = text === undefined ? null : URL.parse(text)
+  return url !== null && isSource(url) ? url : null
 }
+
+/** A host may have `;` and `,`, which end a directive and a policy. */
+const HOST = /^[a-z0-9.:[\]-]+$/i
+
+const isSource = ({ protocol, host }: URL): boolean =>
+  ['https:', 'http:'].includes(protocol) && HOST.test(host)
+
+/** The sources of a directive: the platform's own, and the origins of these addresses. */
+const sourcesOf = (urls: readonly URL[]): string =>
+  ["'self'", ...urls.filter(isSource).map(({ origin }) => origin)].join(' ')
 
 const colour = (value: string | undefined, fallback: string): string =>
   value !== undefined && COLOUR.test(value) ? value : fallback

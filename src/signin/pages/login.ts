@@ -1,25 +1,12 @@
 // The pages of signing in. They work without JavaScript, with a keyboard, dark and on a phone.
 import { formatTimestamp } from '../../domain/time.ts'
-import { type Terminal, checkCode, terminalParameters } from '../attempts/terminal.ts'
+import { type Destination, parametersOf } from '../attempts/destination.ts'
+import { type Terminal, checkCode } from '../attempts/terminal.ts'
 import { html, type Html } from './html.ts'
 import type { SignInPage } from './layout.ts'
 
-/** Where a sign-in leads: to a page of the platform, or to a terminal. */
-export interface Destination {
-  /** null = the page of the person. */
-  readonly next: string | null
-  readonly terminal: Terminal | null
-}
-
-/** The parameters that carry the destination from page to page. */
-const parametersOf = ({ next, terminal }: Destination): URLSearchParams => {
-  const parameters = terminal === null ? new URLSearchParams() : terminalParameters(terminal)
-  if (next !== null) parameters.set('next', next)
-  return parameters
-}
-
 /** A provider on the page. */
-export interface OfferedProvider {
+interface OfferedProvider {
   readonly id: string
   readonly label: string
 }
@@ -45,15 +32,11 @@ ${isNone ? html`<p>No way to sign in is set up. Ask an administrator.</p>` : nul
 ${links}
 ${hasPasswords ? passwordForm(destination) : null}
 ${legal === null ? null : html`<div class="legal">${legal}</div>`}`
-  return { title: 'Sign in', body, formTargets: terminalTargets(destination.terminal) }
+  return { title: 'Sign in', body, ownForms: hasPasswords, formTargets: [] }
 }
 
 const forTerminal = ({ challenge }: Terminal): Html =>
   html`<p>This signs you in on a terminal. It shows the code <strong>${checkCode(challenge)}</strong>: if yours does not, close this page.</p>`
-
-/** The form of the next page posts to the terminal; a browser applies the policy of this page to it as well. */
-const terminalTargets = (terminal: Terminal | null): readonly string[] =>
-  terminal?.port ? [`http://127.0.0.1:${terminal.port}`] : []
 
 const passwordForm = (
   destination: Destination,
@@ -65,21 +48,28 @@ ${[...parametersOf(destination)].map(([name, value]) => html`<input type="hidden
 </form>`
 
 /** The person who has signed in. */
-export interface SignedInPerson {
+interface SignedInPerson {
   readonly user: string
   /** When the key ends, in epoch milliseconds; null = not by time. */
   readonly endsMs: number | null
-  /** Origin of the provider's own sign-out; null = it has none. */
-  readonly signOutOrigin: string | null
+  /** The provider's own page that signing out leads to; null = it has none. */
+  readonly signOut: URL | null
 }
 
 /** The page of a person who has signed in. */
-export const personPage = ({ user, endsMs, signOutOrigin }: SignedInPerson): SignInPage => ({
+export const personPage = ({ user, endsMs, signOut }: SignedInPerson): SignInPage => ({
   title: `Signed in as ${user}`,
   body: html`<p>${endsMs === null ? 'This sign-in does not end by itself.' : `Until ${formatTimestamp(endsMs)}.`}</p>
 <form method="post" action="/auth/logout"><button class="quiet">Sign out</button></form>`,
-  formTargets: signOutOrigin === null ? [] : [signOutOrigin],
+  ownForms: true,
+  formTargets: signOut === null ? [] : signOutTargets(signOut),
 })
+
+/** Browsers apply the policy of a form to each redirect after it: to the provider, and from there back (postLogoutRedirectURI). */
+function signOutTargets(signOut: URL): readonly URL[] {
+  const back = URL.parse(signOut.searchParams.get('post_logout_redirect_uri') ?? '')
+  return back === null ? [signOut] : [signOut, back]
+}
 
 /** The page that hands a sign-in over to a terminal, only when the person presses the button (contract 25.2). */
 export function handOverPage(user: string, code: string, terminal: Terminal): SignInPage {
@@ -97,7 +87,8 @@ export function handOverPage(user: string, code: string, terminal: Terminal): Si
 ${form}
 <p class="muted">${port === null ? 'Paste this into the terminal:' : 'For a terminal on another computer, paste this:'}</p>
 <code class="code">${code}</code>`,
-    formTargets: terminalTargets(terminal),
+    ownForms: false,
+    formTargets: port === null ? [] : [new URL(`http://127.0.0.1:${port}`)],
   }
 }
 
@@ -106,5 +97,6 @@ export const refusalPage = (text: string): SignInPage => ({
   title: 'Not signed in',
   body: html`<p class="error" role="alert">${text}</p>
 <a class="button quiet" href="/login">Start again</a>`,
+  ownForms: false,
   formTargets: [],
 })

@@ -4,6 +4,7 @@ import type { SignInSettings } from '../../domain/settings/secret-settings.ts'
 import { isPersonName } from '../../domain/people/object-name.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import type { ProviderGroupName, ProviderIdentity } from '../providers/provider.ts'
+import { textForPeople } from './plan.ts'
 import type { UserGroup } from './sign-in-user.ts'
 
 /** The most groups of one person. */
@@ -15,7 +16,7 @@ const LONGEST_NAME = 1024
 export type GroupFilter = (group: string) => boolean
 
 /**
- * The groups to keep: each once, those that the filters let through, with their prefix.
+ * The groups to keep: each once, as far as the filters let it through, with the prefix.
  *
  * @throws SignInRefused `too_many_groups`
  */
@@ -25,15 +26,16 @@ export function keptGroups(
 ): readonly ProviderGroupName[] {
   const byName = new Map<string, ProviderGroupName>()
   for (const { name, displayName } of groups) {
-    if (name === '' || name.length > LONGEST_NAME || !filter(name)) continue
-    byName.set(name, { name: groupsPrefix + name, displayName })
+    const prefixed = groupsPrefix + name
+    if (name === '' || prefixed.length > LONGEST_NAME || !filter(name)) continue
+    byName.set(name, { name: prefixed, displayName })
     if (byName.size > MOST_GROUPS) throw tooMany()
   }
   return [...byName.values()]
 }
 
 /**
- * The groups of the User after a sign-in: those of this connector made anew, those of others as they were.
+ * The groups of the User after a sign-in: of this connector the new ones, and of others what they were.
  *
  * @throws SignInRefused `too_many_groups` when they are more than a User holds
  */
@@ -69,7 +71,9 @@ export function newTeams(
   return kept.flatMap(({ name, displayName }) => {
     const teamName = `${connector}:${name}`
     const isNew = isPersonName(teamName) && !exists(teamName)
-    return isNew ? [{ teamName, displayName, group: { connector, name } }] : []
+    return isNew
+      ? [{ teamName, displayName: textForPeople(displayName), group: { connector, name } }]
+      : []
   })
 }
 

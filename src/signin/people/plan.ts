@@ -15,9 +15,9 @@ export interface Account {
   readonly username: string | null
 }
 
-/** What is known of the account among the Users. */
+/** What the Users say of the account. */
 export interface KnownUsers {
-  /** Users that name the account in their identities. */
+  /** Users that name the account in their identities, each once. */
   readonly withAccount: readonly SignInUser[]
   /** The object of the name that the account would have; null = there is none. */
   readonly sameName: SignInUser | null
@@ -31,9 +31,24 @@ export type AccountStep =
   | { readonly kind: 'create'; readonly username: string }
   | { readonly kind: 'refuse'; readonly reason: SignInReason; readonly cause: string }
 
+const LONGEST_SUBJECT = 2048
+/** Characters of an e-mail address or a name that is shown. */
+const LONGEST_SHOWN = 256
+
+/** A text for people as Users and Teams hold it: null = there is none, or it is too long to be one. */
+export const textForPeople = (text: string | null): string | null =>
+  text === null || text.length > LONGEST_SHOWN ? null : text
+
+/** Whether a User names the account in its identities. */
+export const namesAccount = (
+  { identities }: SignInUser,
+  { connector, subject }: Account,
+): boolean =>
+  identities.some((identity) => identity.connector === connector && identity.subject === subject)
+
 /** The step for an account. @param mayCreate disableUserCreation is not set */
 export function accountStep(
-  { connector, username }: Account,
+  { connector, subject, username }: Account,
   { withAccount, sameName }: KnownUsers,
   mayCreate: boolean,
 ): AccountStep {
@@ -43,6 +58,8 @@ export function accountStep(
     return hasExpectedName(user)
       ? use(user)
       : refuse('name_taken', 'the User of the account has the wrong metadata.name')
+  if (subject.length > LONGEST_SUBJECT)
+    return refuse('provider_answer', 'the subject is longer than a User holds')
   if (username === null) return refuse('name_missing', 'the provider gave no user name')
   if (!isPersonName(username)) return refuse('name_refused', 'the user name is not legal')
   if (sameName === null)

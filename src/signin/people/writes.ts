@@ -2,9 +2,10 @@
 // groups.ts.
 import { API_VERSION, TEAMS, USERS } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
+import { hasExpectedName } from '../../domain/people/object-name.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { formatTimestamp } from '../../domain/time.ts'
-import { isConflict, StatusError } from '../../kube/client/api-error.ts'
+import { isConflict, isTestFailed } from '../../kube/client/api-error.ts'
 import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
 import { objectNameFor } from '../../people/people-index.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -12,7 +13,14 @@ import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ProviderGroupName, ProviderIdentity } from '../providers/provider.ts'
 import { type GroupTeam, mergedMemberships, newTeams } from './groups.ts'
-import { type Account, type AccountStep, accountStep } from './plan.ts'
+import {
+  type Account,
+  type AccountStep,
+  type KnownUsers,
+  accountStep,
+  namesAccount,
+  textForPeople,
+} from './plan.ts'
 import { type SignInUser, type SignInUsers, signInUserOf } from './sign-in-user.ts'
 
 /** Why people are written, for metrics. */
@@ -42,43 +50,46 @@ const MOST_TRIES = 4
  */
 export async function userOfAccount(
   account: Account,
-  profile: Pick<ProviderIdentity, 'displayName' | 'email'>,
+  profile: ShownProfile,
   { mayCreate, deps }: { readonly mayCreate: boolean; readonly deps: PeopleDeps },
 ): Promise<SignInUser> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const sameName = account.username === null ? null : await readUser(account.username, deps)
-    const withAccount = deps.users.withAccount(account.connector, account.subject)
-    // The name is read from the API server: a User that another replica has just made is found there.
-    const known = withAccount.length === 0 && names(sameName, account) ? [sameName] : withAccount
-    const step = accountStep(account, { withAccount: known, sameName }, mayCreate)
+    const sameName = account.username === null ? null : await readObject(account.username, deps)
+    const step = accountStep(account, knownUsers(account, sameName, deps), mayCreate)
     const user = await perform(step, account, profile, deps)
     if (user !== null) return user
   }
   throw new SignInRefused('key_not_made', 'the User was written by others several times in a row')
 }
 
-const names = (user: SignInUser | null, { connector, subject }: Account): user is SignInUser =>
-  user?.identities.some(
-    (identity) => identity.connector === connector && identity.subject === subject,
-  ) ?? false
+/** What the watch says, and above it the object that was just read: another replica may have made it a moment ago. */
+function knownUsers(
+  account: Account,
+  sameName: SignInUser | null,
+  { users }: PeopleDeps,
+): KnownUsers {
+  const watched = users.withAccount(account.connector, account.subject)
+  const others = watched.filter(({ name }) => name !== sameName?.name)
+  const isIts = sameName !== null && namesAccount(sameName, account)
+  return { withAccount: isIts ? [sameName, ...others] : others, sameName }
+}
 
 /** The User as it is after the step; null = it has changed meanwhile, decide again. */
 async function perform(
   step: AccountStep,
   account: Account,
-  profile: Pick<ProviderIdentity, 'displayName' | 'email'>,
+  profile: ShownProfile,
   deps: PeopleDeps,
 ): Promise<SignInUser | null> {
   switch (step.kind) {
     case 'refuse':
       throw new SignInRefused(step.reason, step.cause)
     case 'use': {
-      const current = await readUser(step.user.username, deps)
-      const isSame = current?.uid === step.user.uid && names(current, account)
-      return isSame &&
-        accountStep(account, { withAccount: [current], sameName: null }, false).kind === 'use'
-        ? current
-        : null
+      const current = await readObject(step.user.username, deps)
+      if (current?.uid !== step.user.uid || !namesAccount(current, account)) return null
+      const again = accountStep(account, { withAccount: [current], sameName: null }, false)
+      if (again.kind === 'refuse') throw new SignInRefused(again.reason, again.cause)
+      return current
     }
     case 'claim': {
       const path = `/spec/identities/${step.entry}/subject`
@@ -92,15 +103,38 @@ async function perform(
   }
 }
 
-async function readUser(username: string, { client }: PeopleDeps): Promise<SignInUser | null> {
+/** The object that a User of this name would be, as the API server has it now; null = there is none. The store learns it, too. */
+async function readObject(
+  username: string,
+  { client, users }: Pick<PeopleDeps, 'client' | 'users'>,
+): Promise<SignInUser | null> {
   const found = await client.get(USERS, { name: objectNameFor(username) })
-  return found && signInUserOf(found)
+  if (found === null) return null
+  users.store.observe(found)
+  return signInUserOf(found)
+}
+
+/** The User of this name as the API server has it now; null = there is none, or its object counts for nothing. */
+export async function readUser(
+  username: string,
+  deps: Pick<PeopleDeps, 'client' | 'users'>,
+): Promise<SignInUser | null> {
+  const user = await readObject(username, deps)
+  return user?.username === username && hasExpectedName(user) ? user : null
+}
+
+/** What people see of a person. */
+type ShownProfile = Pick<ProviderIdentity, 'displayName' | 'email'>
+
+function shownTexts(profile: ShownProfile): Readonly<Record<string, string>> {
+  const [displayName, email] = [profile.displayName, profile.email].map(textForPeople)
+  return { ...(displayName ? { displayName } : {}), ...(email ? { email } : {}) }
 }
 
 async function createUser(
   username: string,
   { connector, subject }: Account,
-  { displayName, email }: Pick<ProviderIdentity, 'displayName' | 'email'>,
+  profile: ShownProfile,
   { client, users, log }: PeopleDeps,
 ): Promise<SignInUser> {
   const created = await client.create<KubeObject>(
@@ -111,8 +145,7 @@ async function createUser(
       metadata: { name: objectNameFor(username) },
       spec: {
         username,
-        ...(displayName === null ? {} : { displayName }),
-        ...(email === null ? {} : { email }),
+        ...shownTexts(profile),
         identities: [{ connector, subject }],
       },
     },
@@ -152,14 +185,13 @@ async function unlessConflict<T>(written: Promise<T>): Promise<T | null> {
   try {
     return await written
   } catch (error) {
-    const hasChanged = isConflict(error) || (error instanceof StatusError && error.isTestFailed)
-    if (hasChanged) return null
+    if (isConflict(error) || isTestFailed(error)) return null
     throw error
   }
 }
 
 /** What a provider said of a person at this sign-in. */
-export interface Profile extends Pick<ProviderIdentity, 'email'> {
+interface SignInRecord extends Pick<ProviderIdentity, 'email'> {
   readonly connector: string
   readonly groups: readonly ProviderGroupName[]
 }
@@ -171,7 +203,7 @@ export interface Profile extends Pick<ProviderIdentity, 'email'> {
  */
 export async function recordSignIn(
   user: SignInUser,
-  { connector, groups, email }: Profile,
+  { connector, groups, email }: SignInRecord,
   deps: PeopleDeps,
 ): Promise<void> {
   let current = user
@@ -196,9 +228,10 @@ export async function recordSignIn(
 /** An e-mail is for people only, so a change that fails meanwhile comes with the next sign-in. */
 async function recordEmail(
   user: SignInUser,
-  email: string | null,
+  given: string | null,
   deps: PeopleDeps,
 ): Promise<void> {
+  const email = textForPeople(given)
   if (email === null || email === user.email) return
   const operation: PatchOperation = { op: 'add', path: '/spec/email', value: email }
   await unlessConflict(patchUser(user, [operation], 'signIn', deps))

@@ -1,17 +1,18 @@
 // The end of every sign-in: a session, and its key for this browser or a code for a terminal (contract 25.2, 25.4).
+import { fieldsOf } from '../../domain/json/json.ts'
+import type { RouteAnswer } from '../answers.ts'
+import type { Destination } from '../attempts/destination.ts'
 import { handOverCode } from '../attempts/terminal.ts'
-import type { RouteAnswer } from '../http/answers.ts'
 import { KNOWN_COOKIE, SESSION_COOKIE, setCookie } from '../http/cookies.ts'
-import { type Destination, handOverPage } from '../pages/login.ts'
+import { handOverPage } from '../pages/login.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
 import { seal, unseal } from '../sealing/seal.ts'
-import { fieldsOf } from '../../domain/json/json.ts'
 import { type SignInSession, sealSession } from '../sessions/session.ts'
 import { type StoredSession, createSession, makeKey } from '../sessions/writes.ts'
 import type { RouteContext } from './route.ts'
 
-/** A person who has proven who they are. */
-export interface ProvenPerson {
+/** A person who has signed in, with what the session is to say. */
+interface ProvenPerson {
   readonly user: SignInUser
   readonly session: Pick<
     SignInSession,
@@ -28,6 +29,7 @@ export function storeSession(
     ...session,
     provider: trace.provider,
     user: user.username,
+    userUid: user.uid,
     madeMs: deps.clock.nowMs(),
     takenMs: null,
     keyUid: null,

@@ -1,21 +1,12 @@
-// The page where people choose how to sign in, or see as whom they are signed in (contract 25.2).
-import { nextPath } from '../attempts/next-path.ts'
-import { terminalOf } from '../attempts/terminal.ts'
-import type { RouteAnswer } from '../http/answers.ts'
-import { HttpFault } from '../http/faults.ts'
-import { legalHtml } from '../pages/legal.ts'
-import { type Destination, type LoginChoices, loginPage, personPage } from '../pages/login.ts'
+// The page where people choose how to sign in, or see as whom they are signed in, and the way out (contract 25.2).
+import type { RouteAnswer } from '../answers.ts'
+import { destinationOf } from '../attempts/destination.ts'
+import { SESSION_COOKIE, clearCookie } from '../http/cookies.ts'
+import { type LoginChoices, loginPage, personPage } from '../pages/login.ts'
 import { browserSessionIn } from '../sessions/session.ts'
-import { readSession } from '../sessions/writes.ts'
+import { endKey, readSession } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 import type { RouteContext } from './route.ts'
-
-/** The destination in the parameters of a page or a form. @throws HttpFault 400 */
-export function destinationOf(parameters: URLSearchParams): Destination {
-  const terminal = terminalOf(parameters)
-  if (typeof terminal === 'string') throw new HttpFault(400, terminal)
-  return { next: nextPath(parameters.get('next')), terminal }
-}
 
 /** `GET /login`. */
 export async function loginRoute(context: RouteContext): Promise<RouteAnswer> {
@@ -27,24 +18,37 @@ export async function loginRoute(context: RouteContext): Promise<RouteAnswer> {
   return { status: 200, content: { page } }
 }
 
-/** What a person can choose. */
-export function choicesOf({ providers, hasPasswords, settings }: SignInState): LoginChoices {
-  const { legalTemplate } = settings.uiSettings ?? {}
-  return {
-    providers: [...providers.values()].map(({ id, label }) => ({ id, label })),
-    hasPasswords,
-    legal: legalTemplate ? legalHtml(legalTemplate) : null,
-  }
-}
+const choicesOf = ({ providers, hasPasswords, legal }: SignInState): LoginChoices => ({
+  providers: [...providers.values()].map(({ id, label }) => ({ id, label })),
+  hasPasswords,
+  legal,
+})
 
 /** The person of the browser's session, if the gateway still takes its key. */
 async function signedInPerson({ request, state, keys, deps, signal }: RouteContext) {
   const session = browserSessionIn(request.cookies, keys, deps.clock.nowMs())
-  if (session === null) return null
-  const accepted = await deps.gateway.askAbout(session.name, session.accessKey)
-  const stored = accepted && (await readSession(session.name, deps.sessions))
-  if (accepted === null || stored === null) return null
+  const accepted = session && (await deps.gateway.askAbout(session.name, session.accessKey))
+  const stored = session && accepted && (await readSession(session.name, deps.sessions))
+  if (!accepted || !stored) return null
   const { provider, user } = stored.session
-  const signOut = await state.providers.get(provider)?.endSession(null, signal)
-  return { user, endsMs: accepted.endsMs, signOutOrigin: signOut?.origin ?? null }
+  const signOut = (await state.providers.get(provider)?.endSession(null, signal)) ?? null
+  return { user, endsMs: accepted.endsMs, signOut }
+}
+
+/**
+ * `POST /auth/logout`: the key of the browser ends, and the provider's own session where it has a page for that. A cookie whose
+ * key can't be ended now stays, so that the person can try again.
+ */
+export async function logoutRoute(context: RouteContext): Promise<RouteAnswer> {
+  const { request, state, keys, deps, trace, signal } = context
+  const cookies = [clearCookie(SESSION_COOKIE)]
+  const session = browserSessionIn(request.cookies, keys, deps.clock.nowMs())
+  if (session === null) return { status: 303, content: { location: '/login' }, cookies }
+  const stored = await readSession(session.name, deps.sessions)
+  trace.of(stored?.session)
+  await endKey(session.name, deps.sessions)
+  trace.outcome = 'signed_out'
+  const provider = state.providers.get(trace.provider)
+  const location = await provider?.endSession(stored?.session.tokens.idToken ?? null, signal)
+  return { status: 303, content: { location: location?.href ?? '/login' }, cookies }
 }

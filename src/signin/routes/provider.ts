@@ -1,4 +1,6 @@
 // Signing in at a provider: the way there, and the callback (contract 25.2 to 25.4).
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import type { RouteAnswer } from '../answers.ts'
 import {
   ATTEMPT_MS,
   attemptCookie,
@@ -8,15 +10,13 @@ import {
   signInName,
   surplusAttempts,
 } from '../attempts/attempt.ts'
-import { SignInRefused } from '../../domain/signin/refusals.ts'
-import type { RouteAnswer } from '../http/answers.ts'
+import { destinationOf } from '../attempts/destination.ts'
 import { clearCookie, setCookie } from '../http/cookies.ts'
-import { HttpFault } from '../http/faults.ts'
+import { HttpFault } from '../http/request.ts'
 import { creationSwitches, keptGroups } from '../people/groups.ts'
 import { makeTeams, recordSignIn, userOfAccount } from '../people/writes.ts'
-import type { ProviderIdentity, SignInProvider } from '../providers/provider.ts'
+import type { ProviderGroupName, ProviderIdentity, SignInProvider } from '../providers/provider.ts'
 import { completeSignIn } from './complete.ts'
-import { destinationOf } from './login.ts'
 import type { RouteContext } from './route.ts'
 
 /** `GET /auth/<id>/login`. */
@@ -46,17 +46,17 @@ export async function callbackRoute(context: RouteContext, id: string): Promise<
   const state = request.query.get('state') ?? ''
   const attempt = attemptOf(request.cookies, { provider: id, state }, keys, deps.clock.nowMs())
   if (attempt === null) throw new SignInRefused('attempt_unknown', 'no cookie of this attempt')
-  trace.cookies.push(clearCookie(attemptCookie(state)))
   return deps.callbacks.run(id, async () => {
+    trace.cookies.push(clearCookie(attemptCookie(state)))
     const callback = { parameters: request.query }
     const identity = await provider.finish(callback, attempt.secrets, signal)
     trace.subject = identity.subject
-    const user = await signInUserOf(context, id, identity)
+    const { user, groups } = await personOf(context, id, identity)
     trace.user = user.username
     const session = {
       name: signInName(id, attempt.secrets.state),
       subject: identity.subject,
-      identity: keyIdentity(id, identity),
+      identity: keyIdentity(id, identity, groups),
       passwordDigest: null,
       tokens: identity.tokens,
     }
@@ -73,7 +73,7 @@ function providerOf({ state, trace }: RouteContext, id: string): SignInProvider 
 }
 
 /** Makes the User and the Teams of a person whom a provider vouches for. @throws SignInRefused */
-async function signInUserOf({ state, deps }: RouteContext, id: string, identity: ProviderIdentity) {
+async function personOf({ state, deps }: RouteContext, id: string, identity: ProviderIdentity) {
   const { settings, groupFilter } = state
   if (groupFilter === null)
     throw new SignInRefused('provider_unusable', 'a regular expression of groupsFilters')
@@ -86,22 +86,25 @@ async function signInUserOf({ state, deps }: RouteContext, id: string, identity:
   })
   await recordSignIn(user, { connector: id, groups, email: identity.email }, deps.people)
   if (creates.teams) await makeTeams(id, groups, deps.people)
-  return user
+  return { user, groups }
 }
 
-/** Field `identity` of the key: a record of what the provider said. It grants nothing. */
+/** Characters of a text that the schema of keys takes; a longer one is left out. */
+const LONGEST_TEXT = 1024
+
+/** Field `identity` of the key: a record of what the provider said, with the groups that were kept. It grants nothing. */
 function keyIdentity(
   connector: string,
   identity: ProviderIdentity,
+  groups: readonly ProviderGroupName[],
 ): Readonly<Record<string, unknown>> {
-  const { userId, username, preferredUsername, email, emailVerified, extraClaims, groups } =
-    identity
+  const { userId, username, preferredUsername, email, emailVerified, extraClaims } = identity
+  const texts = Object.entries({ userId, username, preferredUsername, email }).filter(
+    ([, text]) => text !== null && text.length <= LONGEST_TEXT,
+  )
   return {
     connector,
-    userId,
-    ...(username === null ? {} : { username }),
-    ...(preferredUsername === null ? {} : { preferredUsername }),
-    ...(email === null ? {} : { email }),
+    ...Object.fromEntries(texts),
     emailVerified,
     ...(Object.keys(extraClaims).length === 0 ? {} : { extraClaims }),
     ...(groups.length === 0 ? {} : { groups: groups.map(({ name }) => name) }),

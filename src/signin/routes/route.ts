@@ -3,22 +3,18 @@ import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { CallbackLimits } from '../attempts/callback-limits.ts'
 import type { GatewayClient } from '../gateway-client.ts'
-import type { RouteAnswer } from '../http/answers.ts'
+import type { RouteAnswer } from '../answers.ts'
 import type { SignInRequest } from '../http/request.ts'
+import type { PasswordCheck } from '../password/check.ts'
+import type { PasswordHashes } from '../people/password-hashes.ts'
 import type { PeopleDeps } from '../people/writes.ts'
 import type { SealingKeys } from '../sealing/seal.ts'
+import type { SignInSession } from '../sessions/session.ts'
 import type { SessionDeps } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 
-/** A password that a person gives. */
-export interface GivenPassword {
-  readonly username: string
-  readonly password: string
-  /** Address of the client. */
-  readonly address: string
-  /** Whether a person of this name has signed in with this browser before. */
-  readonly isKnown: boolean
-}
+/** The id and the kind of passwords, where others have those of a provider. */
+export const PASSWORD = 'password'
 
 /** The parts that the routes share. */
 export interface RouteParts {
@@ -30,10 +26,8 @@ export interface RouteParts {
   readonly sessions: SessionDeps
   readonly gateway: GatewayClient
   readonly callbacks: CallbackLimits
-  /** @throws SignInRefused `wrong_password`, `limited` */
-  readonly verifyPassword: (given: GivenPassword, signal: AbortSignal) => Promise<void>
-  /** SHA-256 in hex of the hash of a user's password; null = the user has none. */
-  readonly passwordDigest: (username: string) => string | null
+  readonly passwordCheck: PasswordCheck
+  readonly passwords: PasswordHashes
   readonly random: (bytes: number) => Buffer
   readonly clock: Clock
 }
@@ -46,19 +40,26 @@ export interface RouteContext {
   readonly deps: RouteParts
   /** Filled on the way, for log and metrics; also of a refusal. */
   readonly trace: Trace
-  /** Aborts when the process stops, or the request has taken too long. */
+  /** Aborts when the process stops, the client leaves, or the request has taken too long. */
   readonly signal: AbortSignal
 }
 
-/** What is known of an attempt. */
+/** What has been learned of an attempt. */
 export class Trace {
   provider = ''
   subject = ''
   user = ''
-  /** null = the request is no attempt. */
+  /** null = the request was not an attempt. */
   outcome: SignInOutcome['outcome'] | null = null
-  /** Cookies that go whatever the answer is, such as the one of an attempt that is taken. */
+  /** Cookies that go whatever the answer is, such as one that clears an attempt. */
   readonly cookies: string[] = []
+
+  /** Whose session it is about; undefined = it does not exist. */
+  of(session: Pick<SignInSession, 'provider' | 'subject' | 'user'> | undefined): void {
+    this.provider = session?.provider ?? ''
+    this.subject = session?.subject ?? ''
+    this.user = session?.user ?? ''
+  }
 }
 
 /** Answers a request. @throws SignInRefused, HttpFault */

@@ -1,7 +1,6 @@
 // Every path of the sign-in process (contract 25.2). There are no others.
-import { HttpFault } from '../http/faults.ts'
-import { loginRoute } from './login.ts'
-import { logoutRoute } from './logout.ts'
+import { HttpFault } from '../http/request.ts'
+import { loginRoute, logoutRoute } from './login.ts'
 import { passwordRoute } from './password.ts'
 import { beginRoute, callbackRoute } from './provider.ts'
 import type { SignInRoute } from './route.ts'

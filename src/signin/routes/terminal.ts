@@ -1,13 +1,11 @@
 // The exchange of a code for a key by the terminal that asked for it (contract 25.2).
-import { USERS } from '../../api/names.ts'
 import { isLockedOut } from '../../domain/people/user.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
-import { objectNameFor } from '../../people/people-index.ts'
+import type { RouteAnswer } from '../answers.ts'
 import { handedOver } from '../attempts/terminal.ts'
-import type { RouteAnswer } from '../http/answers.ts'
-import { HttpFault } from '../http/faults.ts'
+import { HttpFault } from '../http/request.ts'
 import { JSON_TYPE, bodyFields } from '../http/request.ts'
-import { signInUserOf } from '../people/sign-in-user.ts'
+import { readUser } from '../people/writes.ts'
 import { makeKey, readSession } from '../sessions/writes.ts'
 import { MAX_BODY_BYTES, keyAnswer } from './password.ts'
 import type { RouteContext } from './route.ts'
@@ -21,12 +19,10 @@ export async function terminalTokenRoute(context: RouteContext): Promise<RouteAn
   const name = handedOver({ code, verifier }, keys, deps.clock.nowMs())
   const stored = name === null ? null : await readSession(name, deps.sessions)
   if (stored === null) throw new SignInRefused('code_refused', 'code, verifier or session')
-  trace.provider = stored.session.provider
-  trace.subject = stored.session.subject
-  trace.user = stored.session.user
-  const found = await deps.people.client.get(USERS, { name: objectNameFor(stored.session.user) })
-  const user = found && signInUserOf(found)
-  if (user === null || isLockedOut(user))
+  trace.of(stored.session)
+  const user = await readUser(stored.session.user, deps.people)
+  // A User who was made anew under this name may be another person.
+  if (user === null || user.uid !== stored.session.userUid || isLockedOut(user))
     throw new SignInRefused('user_disabled', 'the User is gone or disabled')
   const key = await makeKey(stored, { user, place: 'terminal' }, deps.sessions)
   trace.outcome = 'signed_in'

@@ -38,7 +38,7 @@ export interface KeptKeys {
   readonly fault: () => string | null
 }
 
-/** Follows the Secret, and renews the keys. A Secret that is malformed is left for an administrator. */
+/** Follows the Secret, renews the keys, and makes new ones when it is deleted. A malformed one is left for an administrator. */
 export function keepSealingKeys(options: KeepOptions): KeptKeys {
   const { secrets, namespace, clock, log, signal } = options
   let current: SealingKeys | null = null
@@ -52,7 +52,12 @@ export function keepSealingKeys(options: KeepOptions): KeptKeys {
         'sealing keys cannot be read: mend the Secret, or delete it to get new ones',
       )
   }
-  secrets.subscribe(({ name }) => name === SIGN_IN_KEYS_SECRET && read())
+  let pause = new AbortController()
+  secrets.subscribe(({ name, after }) => {
+    if (name !== SIGN_IN_KEYS_SECRET) return
+    read()
+    if (after === undefined) pause.abort()
+  })
   secrets.whenSynced(() => {
     read()
     void renew()
@@ -60,9 +65,11 @@ export function keepSealingKeys(options: KeepOptions): KeptKeys {
   const renew = async (): Promise<void> => {
     let retries = 0
     while (!signal.aborted) {
+      pause = new AbortController()
       const isDone = await renewOnce(stored(), options)
       retries = isDone ? 0 : retries + 1
-      await sleep(clock, isDone ? LOOK_EVERY_MS : backoffMs(BACK_OFF, retries - 1), signal)
+      const waitMs = isDone ? LOOK_EVERY_MS : backoffMs(BACK_OFF, retries - 1)
+      await sleep(clock, waitMs, AbortSignal.any([signal, pause.signal]))
     }
   }
   return {

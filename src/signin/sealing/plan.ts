@@ -1,5 +1,5 @@
 // The keys that seal, in their Secret (contract 25.3): which are used, and when another is made. Pure.
-import type { SealingKey, SealingKeys } from './seal.ts'
+import type { SealingKey } from './seal.ts'
 
 /** A sealing key with its age. */
 export interface AgedKey extends SealingKey {
@@ -36,11 +36,11 @@ export const sealingKeysText = (keys: readonly AgedKey[]): string =>
  * @param random returns that many random bytes
  */
 export function renewedKeys(
-  stored: SealingKeys | readonly AgedKey[] | null,
+  stored: readonly AgedKey[] | null,
   nowMs: number,
   random: (bytes: number) => Buffer,
 ): readonly AgedKey[] | null {
-  const keys = (stored ?? []) as readonly AgedKey[]
+  const keys = stored ?? []
   const newest = keys[0]
   if (newest !== undefined && nowMs - newest.madeMs < RENEW_AFTER_MS) return null
   const made = { id: random(4).toString('hex'), key: random(KEY_BYTES), madeMs: nowMs }

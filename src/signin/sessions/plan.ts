@@ -6,7 +6,7 @@ import type { SignInSession } from './session.ts'
 const KEPT_MS = 600_000
 
 /** A session with what decides about it. */
-export interface SweptSession {
+interface SweptSession {
   readonly session: SignInSession
   /** Whether its key owns the Secret. */
   readonly isOwned: boolean

@@ -18,6 +18,8 @@ export interface SignInSession {
   readonly subject: string
   /** Name of the user. */
   readonly user: string
+  /** uid of the User: another one of that name may be another person. */
+  readonly userUid: string
   /** Fields of `identity` of the key. */
   readonly identity: Readonly<Record<string, unknown>>
   /** When the person signed in, in epoch milliseconds. */
@@ -56,17 +58,19 @@ export function sessionIn(secret: Secret): SignInSession | null {
   const { name } = secret.metadata
   if (secret.type !== SESSION_TYPE || !NAME.test(name)) return null
   const fields = parseJsonMap(secretText(secret, DATA_KEY) ?? '') ?? {}
-  const [provider, subject, user] = [fields['provider'], fields['subject'], fields['user']].map(
-    stringOf,
+  const [provider, subject, user, userUid] = ['provider', 'subject', 'user', 'userUid'].map(
+    (field) => stringOf(fields[field]),
   )
   const { takenMs, madeMs, keyUid, passwordDigest, identity, tokens } = fields
-  if (!provider || subject === undefined || !user || typeof madeMs !== 'number') return null
+  if (!provider || subject === undefined || !user || !userUid || typeof madeMs !== 'number')
+    return null
   const { refreshToken, accessToken, idToken } = fieldsOf(tokens)
   return {
     name,
     provider,
     subject,
     user,
+    userUid,
     identity: fieldsOf(identity),
     madeMs,
     takenMs: typeof takenMs === 'number' ? takenMs : null,
@@ -81,7 +85,7 @@ export function sessionIn(secret: Secret): SignInSession | null {
 }
 
 /** What the cookie of a browser holds. The key is secret. */
-export interface BrowserSession {
+interface BrowserSession {
   /** Name of the session and of its key. */
   readonly name: string
   readonly accessKey: string

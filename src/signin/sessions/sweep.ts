@@ -4,40 +4,46 @@ import type { Secret } from '../../api/objects.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { sleep } from '../../runtime/clock.ts'
+import type { PasswordHashes } from '../people/password-hashes.ts'
 import { type SessionStep, sessionStep } from './plan.ts'
 import { type SignInSession, sessionIn } from './session.ts'
 import { type SessionDeps, endKey } from './writes.ts'
 
 /** Options of sweepSessions. */
-export interface SweepOptions extends Pick<SessionDeps, 'client' | 'clock' | 'log'> {
+interface SweepOptions extends Pick<SessionDeps, 'client' | 'clock' | 'log'> {
   /** The Secrets of the sign-in namespace. */
   readonly secrets: Store<FullObject<Secret>>
-  /** SHA-256 in hex of the hash of a user's password; null = the user has none. */
-  readonly passwordDigest: (username: string) => string | null
+  readonly passwords: PasswordHashes
   /** Ends the work. */
   readonly signal: AbortSignal
 }
 
 const EVERY_MS = 60_000
+/** While the watches begin. */
+const LOOK_AGAIN_MS = 1000
 
 /** Sweeps until the signal aborts. */
 export async function sweepSessions(options: SweepOptions): Promise<void> {
   const { clock, signal } = options
   while (!signal.aborted) {
     await sweepOnce(options)
-    await sleep(clock, EVERY_MS, signal)
+    await sleep(clock, options.passwords.isComplete ? EVERY_MS : LOOK_AGAIN_MS, signal)
   }
 }
 
-/** One round over all sessions. A session that can't be written now is looked at in the next round. */
-export async function sweepOnce(options: SweepOptions): Promise<void> {
-  const { secrets, passwordDigest, clock, log, signal } = options
+/**
+ * One round over all sessions; none before the watches have delivered everything. A session that can't be written now is looked at
+ * in the next round.
+ */
+async function sweepOnce(options: SweepOptions): Promise<void> {
+  const { secrets, passwords, clock, log, signal } = options
+  if (!passwords.isComplete) return
   for (const { object: secret } of secrets.values()) {
     if (signal.aborted) return
     const session = sessionIn(secret)
     if (session === null) continue
     const isOwned = (secret.metadata.ownerReferences ?? []).length > 0
-    const step = sessionStep({ session, isOwned }, passwordDigest(session.user), clock.nowMs())
+    const step = sessionStep({ session, isOwned }, passwords.digest(session.user), clock.nowMs())
     if (step.kind === 'keep') continue
     try {
       await perform(step, session, secret, options)

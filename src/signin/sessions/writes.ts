@@ -6,7 +6,7 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import { generateKey, newKeyObject, withCreation } from '../../issuance/new-object.ts'
-import { isConflict } from '../../kube/client/api-error.ts'
+import { isConflict, NoResponseError } from '../../kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../kube/client/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -61,7 +61,7 @@ export async function readSession(
 }
 
 /** Changes a session. @throws StatusError 409 when another replica has changed it */
-export async function updateSession(
+async function updateSession(
   { session, secret }: StoredSession,
   changes: Partial<Pick<SignInSession, 'takenMs' | 'keyUid'>>,
   { client }: Pick<SessionDeps, 'client'>,
@@ -89,14 +89,14 @@ type KeyPlace = 'browser' | 'terminal'
  * Makes the key of a session, and waits until the gateway takes it. The session says so before, so that it makes one key in its
  * life even if this process dies.
  *
- * @throws SignInRefused `code_refused` when it has made one, `key_not_made`
+ * @throws SignInRefused `code_refused` or `replayed` when it has made one, `key_not_made`
  */
 export async function makeKey(
   stored: StoredSession,
   { user, place }: { readonly user: SignInUser; readonly place: KeyPlace },
   deps: SessionDeps,
 ): Promise<MadeKey> {
-  const taken = await takeSession(stored, deps)
+  const taken = await takeSession(stored, place, deps)
   const accessKey = generateKey()
   const created = await createKey(taken.session, { user, place, accessKey }, deps)
   const { uid } = created.metadata
@@ -112,13 +112,20 @@ export async function makeKey(
   return { accessKey, endsMs: accepted.endsMs }
 }
 
-async function takeSession(stored: StoredSession, deps: SessionDeps): Promise<StoredSession> {
+/** Why a second key is refused, by what the person began with. */
+const TAKEN = { terminal: 'code_refused', browser: 'replayed' } as const
+
+async function takeSession(
+  stored: StoredSession,
+  place: KeyPlace,
+  deps: SessionDeps,
+): Promise<StoredSession> {
   if (stored.session.takenMs !== null)
-    throw new SignInRefused('code_refused', 'the session has its key')
+    throw new SignInRefused(TAKEN[place], 'the session has its key')
   try {
     return await updateSession(stored, { takenMs: deps.clock.nowMs() }, deps)
   } catch (error) {
-    if (isConflict(error)) throw new SignInRefused('code_refused', 'another call takes the session')
+    if (isConflict(error)) throw new SignInRefused(TAKEN[place], 'another call takes the session')
     throw error
   }
 }
@@ -151,7 +158,9 @@ async function createKey(
   try {
     return await client.create<KubeObject>(ACCESS_KEYS, object as unknown as NewObject, 'create')
   } catch (error) {
-    if (isConflict(error)) throw new SignInRefused('code_refused', 'a key of that name exists')
+    if (isConflict(error)) throw new SignInRefused(TAKEN[place], 'a key of that name exists')
+    // It may have been made all the same, and then no process knows it in clear.
+    if (error instanceof NoResponseError) await endKey(session.name, deps).catch(() => undefined)
     throw error
   }
 }

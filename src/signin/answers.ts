@@ -1,10 +1,11 @@
 // Answers of the routes, and the headers that all of them have (contract 25.2).
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { UiSettings } from '../../api/config.gen.ts'
-import { SIGN_IN_OUTCOME_HEADER } from '../../api/names.ts'
-import { type SignInOutcome, outcomeHeader } from '../../domain/signin/outcome.ts'
-import type { BufferedAnswer } from '../../serving/http/answer.ts'
-import { type SignInPage, renderPage } from '../pages/layout.ts'
+import type { UiSettings } from '../api/config.gen.ts'
+import { SIGN_IN_OUTCOME_HEADER } from '../api/names.ts'
+import { headerName, headerValue } from '../domain/settings/formats.ts'
+import { type SignInOutcome, outcomeHeader } from '../domain/signin/outcome.ts'
+import type { BufferedAnswer } from '../serving/http/answer.ts'
+import { type SignInPage, renderPage } from './pages/layout.ts'
 
 /** What a route answers. */
 export interface RouteAnswer {
@@ -39,7 +40,9 @@ export function sentAnswer(
   outcome: SignInOutcome | null,
 ): BufferedAnswer {
   const { type, text, policy } = bodyOf(content, ui)
-  const custom = Object.entries(customHttpHeaders).filter(([name]) => isCustomHeader(name))
+  const custom = Object.entries(customHttpHeaders).filter(
+    ([name, value]) => isCustomHeader(name) && headerValue(value) === null,
+  )
   return {
     status,
     headers: {
@@ -56,14 +59,14 @@ export function sentAnswer(
   }
 }
 
-interface AnswerContent {
+interface SentContent {
   /** null = the answer has no body. */
   readonly type: string | null
   readonly text: string
   readonly policy: string
 }
 
-function bodyOf(content: RouteAnswer['content'], ui: UiSettings): AnswerContent {
+function bodyOf(content: RouteAnswer['content'], ui: UiSettings): SentContent {
   if ('location' in content) return { type: null, text: '', policy: NO_CONTENT_POLICY }
   if ('json' in content) {
     const text = `${JSON.stringify(content.json)}\n`
@@ -73,9 +76,10 @@ function bodyOf(content: RouteAnswer['content'], ui: UiSettings): AnswerContent 
   return { type: 'text/html; charset=utf-8', text, policy }
 }
 
-/** Headers that frame a message, or that decide how browsers treat these pages. */
+/** Headers that frame a message, that these answers have themselves, or that decide how browsers treat the pages. */
 const FIXED =
-  /^(?:content-.*|set-cookie|location|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|x-platform-.*|x-request-id|audit-id|date|cache-control|strict-transport-security|x-content-type-options|referrer-policy)$/i
+  /^(?:content-.*|set-cookie|location|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|x-platform-.*|x-request-id|audit-id|date|allow|retry-after|cache-control|strict-transport-security|x-content-type-options|referrer-policy)$/i
 
 /** Whether customHttpHeaders may set the header. */
-export const isCustomHeader = (name: string): boolean => !FIXED.test(name)
+export const isCustomHeader = (name: string): boolean =>
+  headerName(name) === null && !FIXED.test(name)

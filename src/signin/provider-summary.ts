@@ -1,0 +1,40 @@
+// What condition SignInReady says of the providers (contract 27.1). Pure.
+import type { ProviderStatus } from '../domain/signin/provider-status.ts'
+import { isCustomHeader } from './answers.ts'
+import type { ProviderHealth } from './providers/provider.ts'
+import type { SignInState } from './settings.ts'
+
+/**
+ * The state of all providers; null = nothing is set up, and nothing wrong.
+ *
+ * @param healths by id
+ */
+export function providerStatus(
+  { settings, publicUrl, groupFilter }: Pick<SignInState, 'settings' | 'publicUrl' | 'groupFilter'>,
+  healths: ReadonlyMap<string, ProviderHealth>,
+): ProviderStatus | null {
+  const { oidc, customHttpHeaders = {} } = settings.auth ?? {}
+  const faults = [...healths].flatMap(([id, { fault }]) =>
+    fault === null ? [] : [`${id}: ${fault}.`],
+  )
+  const general = [
+    ...(publicUrl === null && oidc !== undefined
+      ? ['platformHost is not set, so no provider is offered.']
+      : []),
+    ...(groupFilter === null
+      ? ['auth.groupsFilters: a regular expression is unusable, so no provider works.']
+      : []),
+  ]
+  const ignored = Object.keys(customHttpHeaders).filter((name) => !isCustomHeader(name))
+  const notes = [
+    ...[...healths].flatMap(([id, { warnings }]) =>
+      warnings.map((warning) => `${id}: ${warning}.`),
+    ),
+    ...(ignored.length === 0
+      ? []
+      : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
+  ]
+  if (oidc === undefined && general.length + notes.length === 0) return null
+  const isReady = faults.length + general.length === 0
+  return { isReady, message: [...general, ...faults, ...notes].join(' ') }
+}
