@@ -7,9 +7,6 @@ import { returnsIn, walkFrom } from './support/code-walk.ts'
 const ROOT = join(import.meta.dirname, '..')
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
-/** Named as places of future code, so they need not exist. */
-const TO_COME = ['signin/']
-
 /** A file of TypeScript with its folder, or a folder. */
 const PATH = /(?<![\w/.:([<>-])(?:[\w<>-]+\/)+(?:[\w-]+(?:\.[\w-]+)*\.ts\b|(?![\w<.]))/g
 
@@ -31,13 +28,10 @@ test('docs/architecture.md says of each package why it is there, and of no other
 test('docs/architecture.md names many files and folders', () =>
   expect(named.length).toBeGreaterThan(80))
 
-test.each(named.filter((path) => !TO_COME.includes(path)))(
-  'docs/architecture.md names %s, which exists',
-  (path) => {
-    const pattern = path.replaceAll(/<[\w-]+>/g, '*')
-    expect(globSync([pattern, `src/${pattern}`], { cwd: ROOT })).not.toEqual([])
-  },
-)
+test.each(named)('docs/architecture.md names %s, which exists', (path) => {
+  const pattern = path.replaceAll(/<[\w-]+>/g, '*')
+  expect(globSync([pattern, `src/${pattern}`], { cwd: ROOT })).not.toEqual([])
+})
 
 test('docs/architecture.md has every folder of src in its tree', () => {
   const [, tree = ''] = /\n## The tree\n+```\n([^]*?)\n```/.exec(PAGE) ?? []

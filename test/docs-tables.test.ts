@@ -6,6 +6,7 @@ import { REASONS } from '../src/api/names.ts'
 import { createMetrics as createProcessMetrics } from '../src/commands/gateway/metrics.ts'
 import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
+import { createSignInMetrics } from '../src/commands/sign-in/metrics.ts'
 import { readSyncerSettings } from '../src/commands/syncer/flags.ts'
 import { createSyncerMetrics } from '../src/commands/syncer/metrics.ts'
 import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signingkey/signing-key.ts'
@@ -34,6 +35,21 @@ describe('docs/operating.md: metrics (8.4)', () => {
     const bodies = await Promise.all(programs.map(async ({ scrape }) => (await scrape()).body))
     const metrics = bodies.flatMap((body) => metricsIn(body))
     expect(inTable).toEqual(new Set(metrics))
+  })
+})
+
+describe('docs/sign-in/README.md: metrics (27.1)', async () => {
+  const { followReadiness, scrape } = createSignInMetrics()
+  followReadiness({})
+  const { body } = await scrape()
+
+  test('lists each metric of the sign-in process that no other process has, and no other', () => {
+    const shared = textOf('docs/operating.md')
+    const own = metricsIn(body).filter((metric) => !shared.includes(`\`${metric}\``))
+    const listed = textOf('docs/sign-in/README.md').matchAll(
+      /^\| `(platform_[a-z_]+(?:\{[a-z,]+\})?)` \|/gm,
+    )
+    expect(Array.from(listed, ([, metric]) => metric)).toEqual(own)
   })
 })
 

@@ -35,6 +35,8 @@ describe('a citation of threats', () => {
     { text: '// of one key (contract 9.2; threats D1).', cites: ['D1'] },
     { text: '// over two\n// lines (contract 2.9,\n// 9.2; threats D4, D8).', cites: ['D4', 'D8'] },
     { text: '// all (threats A1 to A3, B2)', cites: ['A1', 'A2', 'A3', 'B2'] },
+    { text: "test('a sentence (25.2, 27.2, SH)'", cites: ['SH'] },
+    { text: '// of a provider (contract 25.9; threats SB, SJ).', cites: ['SB', 'SJ'] },
     { text: '// as threats D5 and D6 say, and more', cites: ['D5', 'D6'] },
     { text: '// (threats F2; invariants I1, I2)', cites: ['F2', 'I1', 'I2'] },
   ])('$text cites $cites', ({ text, cites }) => expect(threatsIn(text)).toEqual(cites))
@@ -43,6 +45,7 @@ describe('a citation of threats', () => {
     'find(C1)',
     '(C1, the first cluster)',
     '(2.3)',
+    '(SSH, and more)',
     "[['C1', 2]]",
     '// DEL and the C1 controls',
   ])('%s cites none', (text) => expect(threatsIn(text)).toEqual([]))

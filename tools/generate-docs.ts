@@ -28,6 +28,7 @@ import {
   directRemediesTable,
   remediesTable,
   selfServiceAnswersTable,
+  signInRefusalsTable,
   tokenAnswersTable,
   webhookAnswersTable,
 } from './generate/refusals.ts'
@@ -47,6 +48,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
   'direct-endpoint.md': { 'direct-answers': tokenAnswersTable() },
   'direct-webhook.md': { 'webhook-answers': webhookAnswersTable() },
+  'sign-in/README.md': { refusals: signInRefusalsTable() },
   'targets.md': { 'target-flags': targetFlagsTable() },
   'patches.md': { 'syncer-flags': tryFlagsTable() },
   'endpoint-sync.md': {

@@ -40,10 +40,10 @@ export function danglingCitations(): readonly string[] {
     )
 }
 
-/** The title of each threat by its id, such as `D5`. */
+/** The title of each threat by its id, such as `D5` or `SA`. */
 export function threats(): ReadonlyMap<string, string> {
   const found = textOf('docs/threats.md').matchAll(
-    /^<a id="([A-Z]\d+)"><\/a>\*\*\1 (.+?)[.,]?\*\*/gm,
+    /^<a id="([A-Z]\d+|S[A-M])"><\/a>\*\*\1 (.+?)[.,]?\*\*/gm,
   )
   return new Map(Array.from(found, ([, id = '', title = '']) => [id, title]))
 }
@@ -56,7 +56,7 @@ export function threatCitations(): readonly { readonly file: string; readonly id
 }
 
 /** A rule, a threat, or a row of threats. */
-const ITEM = String.raw`(?:[A-FIX]\d{1,2}(?: to [A-FIX]\d{1,2})?|\d+(?:\.\d+)?)`
+const ITEM = String.raw`(?:[A-FIX]\d{1,2}(?: to [A-FIX]\d{1,2})?|S[A-M]|\d+(?:\.\d+)?)`
 const ITEMS = String.raw`${ITEM}(?:(?:[,;]| and) (?:(?:contract|threats?|invariants?) )?${ITEM})*`
 const IN_PARENTHESES = String.raw`(?<![\w$.])\((?:(?:contract|threats?|invariants?) )?(${ITEMS})\)`
 const BY_ITS_WORD = String.raw`\b(?:threats?|invariants?) (${ITEMS})`
@@ -66,12 +66,13 @@ const CITATION = new RegExp(`${IN_PARENTHESES}|${BY_ITS_WORD}`, 'g')
 export function threatsIn(text: string): readonly string[] {
   const lines = text.replaceAll(/\n *(?:\/\/|\*) */g, ' ')
   return Array.from(lines.matchAll(CITATION), ([, list, named]) => list ?? named ?? '').flatMap(
-    (list) => [...list.matchAll(/([A-FIX])(\d+)(?: to \1(\d+))?/g)].flatMap(idsOf),
+    (list) => [...list.matchAll(/([A-FIX])(\d+)(?: to \1(\d+))?|(S[A-M])/g)].flatMap(idsOf),
   )
 }
 
-/** `D4` and `D5` of the row `D4 to D5`. */
-function idsOf([, part = '', from = '', to = from]: RegExpExecArray): readonly string[] {
+/** `D4` and `D5` of the row `D4 to D5`; a threat of signing in has two letters. */
+function idsOf([, part = '', from = '', to = from, letters]: RegExpExecArray): readonly string[] {
+  if (letters !== undefined) return [letters]
   const count = Number(to) - Number(from) + 1
   return Array.from({ length: count }, (_, at) => `${part}${Number(from) + at}`)
 }

@@ -18,6 +18,7 @@ import { type KeptDirectEndpoint, startDirectEndpoint } from './run/direct.ts'
 import { mustHaveSpace } from './run/disk-space.ts'
 import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
 import { type KeptProgram, keepProgram } from './run/program.ts'
+import { givePassword, keepSignIn, prepareSignIn, signInAccount } from './run/sign-in.ts'
 import { LOCAL_TARGETS, startTarget } from './run/target.ts'
 import { countSampleKeys, tourText } from './run/tour.ts'
 import { startVirtualCluster } from './run/virtual-cluster.ts'
@@ -31,6 +32,8 @@ const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
 const DATA = join(HOME, 'control-plane')
 /** A marker beside the data, so that it is deleted with them. */
 const SAMPLES_APPLIED = join(DATA, 'samples-applied')
+/** The CA of the gateway's certificate, for browsers and terminals. */
+const GATEWAY_CA_FILE = join(HOME, 'gateway-ca.crt')
 
 const say = (line: string): void => console.log(line)
 
@@ -66,7 +69,9 @@ function sayInspectors(): void {
   for (const command of commands)
     say(`the inspector of ${command} listens on ${inspectorAddress(command)}, without a password`)
   if (unknown.length > 0)
-    say(`DEBUG names commands: manager, gateway, direct, syncer; not ${unknown.join(', ')}`)
+    say(
+      `DEBUG names commands: manager, gateway, sign-in, direct, syncer; not ${unknown.join(', ')}`,
+    )
 }
 
 /** A part of this run that ends with it. */
@@ -89,17 +94,27 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     if (isFirst) await applySamples(controlPlane)
     const { port } = platform
     const caPem = await gatewayCa(controlPlane)
+    writeFileSync(GATEWAY_CA_FILE, caPem)
     const kubeconfigs = await writeKeyKubeconfigs(controlPlane, { home: HOME, port, caPem }, say)
     const issuer = { url: platform.issuer, caPem }
     const cluster = await startCluster(controlPlane, issuer, keep)
     await writeEnvironment(controlPlane)
     isReady = true
     const { connected, direct, syncer } = cluster
-    const { operator, gateway } = platform
-    const metrics = { operator, gateway, 'direct endpoint': direct, syncer }
+    const { operator, gateway, signIn, url } = platform
+    const metrics = {
+      operator,
+      gateway,
+      'sign-in process': signIn,
+      'direct endpoint': direct,
+      syncer,
+    }
     const samples = isFirst ? countSampleKeys(SAMPLES) : null
-    say(tourText({ home: HOME, samples, kubeconfigs, connected, direct, metrics }))
-    if (process.argv.includes('--watch')) keep(restartOnChange([operator, gateway, direct, syncer]))
+    const account = await signInAccount(HOME)
+    const signingIn = account && { ...account, url, caFile: GATEWAY_CA_FILE }
+    say(tourText({ home: HOME, samples, kubeconfigs, signingIn, connected, direct, metrics }))
+    if (process.argv.includes('--watch'))
+      keep(restartOnChange([operator, gateway, signIn, direct, syncer]))
     await keepUntilStopped(controlPlane, cluster)
     say('stopping everything')
   } finally {
@@ -107,26 +122,42 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
   }
 }
 
-/** The operator and the gateway, both ready, with the gateway's port and issuer. */
+/** The operator, the gateway and the sign-in process, all ready, with the gateway's port, URL and issuer. */
 interface Platform {
   readonly port: number
+  readonly url: string
   readonly issuer: string
   readonly operator: KeptProgram
   readonly gateway: KeptProgram
+  readonly signIn: KeptProgram
 }
 
 async function startPlatform(controlPlane: ControlPlane, keep: Keep): Promise<Platform> {
   const port = await choosePort(join(HOME, 'gateway-port'), say)
-  const issuer = `https://127.0.0.1:${port}/oidc`
+  const url = `https://127.0.0.1:${port}`
+  const issuer = `${url}/oidc`
   const issuerFlag = `--issuer-url=${issuer}`
   const operator = await keepCommand(controlPlane, 'manager', 'operator', [issuerFlag])
   keep(operator)
-  const gatewayFlags = [issuerFlag, `--bind-address=127.0.0.1:${port}`, ...LOCAL_TARGETS]
-  const gateway = await keepCommand(controlPlane, 'gateway', 'gateway', gatewayFlags)
+  const signingIn = signInOptions(controlPlane)
+  const address = await prepareSignIn(signingIn)
+  const gateway = await keepCommand(controlPlane, 'gateway', 'gateway', [
+    issuerFlag,
+    `--bind-address=127.0.0.1:${port}`,
+    ...LOCAL_TARGETS,
+    ...address.gatewayFlags,
+  ])
   keep(gateway)
-  await Promise.all([operator.ready(), gateway.ready()])
-  return { port, issuer, operator, gateway }
+  const signIn = keep(await keepSignIn(signingIn, address, url))
+  await Promise.all([operator, gateway, signIn].map((program) => program.ready()))
+  return { port, url, issuer, operator, gateway, signIn }
 }
+
+const signInOptions = (management: ControlPlane): Parameters<typeof prepareSignIn>[0] => ({
+  management,
+  folders: { root: ROOT, home: HOME, main: MAIN },
+  log: say,
+})
 
 /** The connected cluster with the programs that serve it. `node` is null where none can be started. */
 interface Cluster {
@@ -219,7 +250,7 @@ const kubectl = (controlPlane: ControlPlane, ...args: readonly string[]): Promis
 
 async function install(controlPlane: ControlPlane): Promise<void> {
   say('installing CRDs, policies and RBAC: kubectl apply --server-side -k config/base')
-  for (const part of ['base', 'target-namespace'])
+  for (const part of ['base', 'target-namespace', 'sign-in-namespace'])
     await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config', part))
   const ours = ['crd', '-l', 'app.kubernetes.io/part-of=management-operator']
   await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
@@ -230,6 +261,7 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   say('applying the samples: kubectl apply --server-side -k config/samples')
   await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
   await switchAuditOn(controlPlane)
+  await givePassword(signInOptions(controlPlane))
   writeFileSync(SAMPLES_APPLIED, '')
   await applyTokens(controlPlane)
   const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'

@@ -27,14 +27,11 @@ export interface UserSpec {
    */
   readonly disabled?: boolean
   /**
-   * Accounts at sign-in providers that are this person. Absent or empty, none. Nothing in this
-   * product acts on it.
+   * Accounts at sign-in providers that are this person. Absent or empty, none: the person signs in
+   * with a password only.
    */
   readonly identities?: readonly UserIdentity[]
-  /**
-   * Where the hash of the password is. Absent, the person has no password. Nothing in this product
-   * acts on it.
-   */
+  /** Where the hash of the password is. Absent, the person has no password. */
   readonly passwordRef?: PasswordReference
 }
 
@@ -52,14 +49,13 @@ export interface UserIdentity {
   readonly subject?: string
 }
 
-/**
- * Where the hash of the password is. Absent, the person has no password. Nothing in this product
- * acts on it.
- */
+/** Where the hash of the password is. Absent, the person has no password. */
 export interface PasswordReference {
   /** Name of a Secret in the namespace of the sign-in process. */
   readonly name?: string
-  /** Key of the Secret's data. Default password. */
+  /**
+   * Key of the Secret's data, a hash that management-operator password prints. Default password.
+   */
   readonly key?: string
 }
 

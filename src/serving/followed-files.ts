@@ -52,3 +52,18 @@ const isSame = (one: FileTexts, other: FileTexts): boolean =>
   one.ok && other.ok
     ? one.texts.every((text, at) => text === other.texts[at])
     : !one.ok && !other.ok && one.fault === other.fault
+
+/** Follows one file until the signal aborts. @returns the function that gives what was read last */
+export function followText(
+  path: string,
+  { clock, signal }: Pick<FollowedFiles, 'clock' | 'signal'>,
+): () => FileTexts {
+  const paths = [path]
+  const first = readFiles(paths)
+  let last = first
+  const changed = (read: FileTexts): void => {
+    last = read
+  }
+  void followFiles({ paths, first, clock, signal, changed })
+  return () => last
+}

@@ -5,6 +5,7 @@ import { ERRORS } from '../../src/gateway/errors.ts'
 import { AMBIGUITY_ERRORS } from '../../src/gateway/request/errors.ts'
 import { SELF_SERVICE_ERRORS } from '../../src/gateway/selfservice/errors.ts'
 import { WEBHOOK_ERRORS } from '../../src/gateway/webhook/errors.ts'
+import { SIGN_IN_REFUSALS } from '../../src/domain/signin/refusals.ts'
 import { SIGN_IN_ERRORS } from '../../src/gateway/signin/errors.ts'
 import type { Refusal } from '../../src/serving/http/answer.ts'
 import { MALFORMED_REQUESTS } from '../../src/serving/http/malformed-requests.ts'
@@ -58,6 +59,17 @@ const remediesOf = (refusals: readonly Refusal[]): string =>
     ...rowsOf(
       refusals.filter(({ remedy }) => remedy !== undefined),
       ({ remedy = '' }) => remedy,
+    ),
+  ].join('\n')
+
+/** docs/sign-in: each refusal of the sign-in process, when it is given, and what an administrator does. */
+export const signInRefusalsTable = (): string =>
+  [
+    '| reason | code | the person reads | because | an administrator |',
+    '|---|---|---|---|---|',
+    ...Object.entries(SIGN_IN_REFUSALS).map(
+      ([reason, { code, text, because, remedy }]) =>
+        `| \`${reason}\` | ${code} | ${text} | ${because} | ${remedy === '' ? 'has nothing to do' : remedy} |`,
     ),
   ].join('\n')
 

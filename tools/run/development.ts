@@ -2,7 +2,13 @@
 import { watch } from 'node:fs'
 
 /** The port of each command's inspector on 127.0.0.1. */
-const INSPECTOR_PORTS = { manager: 9229, gateway: 9230, direct: 9231, syncer: 9232 } as const
+const INSPECTOR_PORTS = {
+  manager: 9229,
+  gateway: 9230,
+  direct: 9231,
+  syncer: 9232,
+  'sign-in': 9233,
+} as const
 
 /** A command that `make run` keeps running. */
 export type RunCommand = keyof typeof INSPECTOR_PORTS

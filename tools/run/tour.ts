@@ -13,6 +13,14 @@ interface TourParts {
   /** Number of sample keys, at the first start; null = the data are from an earlier run. */
   readonly samples: number | null
   readonly kubeconfigs: KeyKubeconfigs
+  /** Who can sign in where, with which password; null = no password of a person is known. */
+  readonly signingIn: {
+    readonly user: string
+    readonly passwordFile: string
+    /** URL of the gateway. */
+    readonly url: string
+    readonly caFile: string
+  } | null
   readonly connected: Pick<ConnectedCluster, 'kubeconfig' | 'tokenFile' | 'adminKubeconfig'>
   /** The kubeconfig of the direct endpoint. */
   readonly direct: { readonly kubeconfig: string }
@@ -32,6 +40,7 @@ export function tourText(parts: TourParts): string {
       ? 'the control plane as the last run left it, with the operator'
       : `a control plane with the operator and ${samples} sample keys`
   const sections = [
+    signedIn(parts.signingIn),
     throughGateway(parts.kubeconfigs),
     toCluster(parts.kubeconfigs),
     straight(parts),
@@ -57,6 +66,19 @@ ${urls.join('\n')}
 
 docs/tour.md goes on from here. Ctrl-C ends it; the data stays in ${home}. To start over: rm -rf ${home}`
 }
+
+const signedIn = (account: TourParts['signingIn']): string =>
+  section(
+    account === null
+      ? ''
+      : `Signed in as ${account.user}: in a browser at ${account.url}/login, which warns of the certificate, and in a terminal:`,
+    account === null
+      ? []
+      : [
+          `cat ${account.passwordFile}`,
+          `management-operator login --url ${account.url} --ca-file ${account.caFile}`,
+        ],
+  )
 
 function throughGateway(kubeconfigs: KeyKubeconfigs): string {
   const { 'laptop-cli': good, 'ci-scoped': scoped } = kubeconfigs

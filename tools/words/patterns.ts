@@ -45,7 +45,10 @@ const isStatement = (before: string, sentence: string): boolean =>
   /[.!?]/.test(before) || [...sentence.matchAll(VERB)].length > 1
 
 /** Messages whose words the specification gives. */
-const SPECIFIED: ReadonlySet<string> = new Set(["the request can't be recorded in the audit log"])
+const SPECIFIED: ReadonlySet<string> = new Set([
+  "the request can't be recorded in the audit log",
+  "This account can't be used here. Ask an administrator",
+])
 
 /** Misspellings of "cannot": two words, and in a message the short form. */
 export function spellingsIn(text: string, isMessage: boolean): readonly Find[] {

@@ -16,12 +16,22 @@
 {{ .Values.namespace }}-sign-in
 {{- end -}}
 
-{{- /* Finds manager and gateway: Services as well as pods. */ -}}
+{{- /* Finds manager, gateway and sign-in process: Services as well as pods. */ -}}
 {{- define "management-operator.scraped" -}}
 matchLabels:
   app.kubernetes.io/name: management-operator
 matchExpressions:
 - key: app.kubernetes.io/component
   operator: In
-  values: [manager, gateway]
+  values: {{ if .Values.signIn.enabled }}[manager, gateway, sign-in]{{ else }}[manager, gateway]{{ end }}
+{{- end -}}
+
+{{- /* Where they are, besides the namespace of the object that finds them. */ -}}
+{{- define "management-operator.scrapedNamespaces" -}}
+{{- if .Values.signIn.enabled }}
+namespaceSelector:
+  matchNames:
+  - {{ .Values.namespace | quote }}
+  - {{ include "management-operator.signInNamespace" . | quote }}
+{{- end }}
 {{- end -}}

@@ -1,7 +1,6 @@
 // The flags by which the gateway passes requests on to the sign-in process (contract 25.1).
-import { isIssuerUrl } from '../../domain/token/token-claims.ts'
-import { type Flag, type FlagValue, type ValuesOf, fileValue } from '../../runtime/flags.ts'
-import { SIGN_IN_NAMESPACE_FLAG, signInNamespaceIn } from '../shared/flags.ts'
+import { type Flag, type ValuesOf, fileValue } from '../../runtime/flags.ts'
+import { SIGN_IN_NAMESPACE_FLAG, originValue, signInNamespaceIn } from '../shared/flags.ts'
 
 /** The checked settings of these flags. */
 export interface SignInFlagSettings {
@@ -13,17 +12,6 @@ export interface SignInFlagSettings {
   readonly tokenFile: string
   /** The sign-in namespace. */
   readonly namespace: string
-}
-
-/** The address of a server, as its origin; an empty text means none. */
-const originValue: FlagValue<string | null> = {
-  placeholder: '<url>',
-  accepts:
-    'a URL such as https://sign-in.platform-system-sign-in.svc, with https and without a path',
-  read: (text) => {
-    if (text === '') return null
-    return isIssuerUrl(text) && new URL(text).origin === text ? text : undefined
-  },
 }
 
 /** Flags of the way to the sign-in process. */
@@ -49,11 +37,11 @@ export const SIGN_IN_FLAGS = {
   ...SIGN_IN_NAMESPACE_FLAG,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-type SignInFlagValues = ValuesOf<typeof SIGN_IN_FLAGS>
+type SignInUrlValues = ValuesOf<typeof SIGN_IN_FLAGS>
 
 /** The settings; null = without a URL there are none. */
 export function signInSettings(
-  values: SignInFlagValues,
+  values: SignInUrlValues,
   namespace: string,
 ): SignInFlagSettings | null {
   const { 'sign-in-url': origin, 'sign-in-token-file': tokenFile } = values
@@ -63,7 +51,7 @@ export function signInSettings(
 }
 
 /** Faults between the flags. */
-export const signInFaults = (values: Partial<SignInFlagValues>): readonly string[] =>
+export const signInFaults = (values: Partial<SignInUrlValues>): readonly string[] =>
   values['sign-in-url'] && values['sign-in-token-file'] === null
     ? [
         '--sign-in-url needs --sign-in-token-file: the sign-in process takes requests of the gateway alone',

@@ -1,10 +1,11 @@
 // Puts together the part of the gateway that passes requests on to the sign-in process (contract 25.1).
-import { ConfigMapAuthority, fileAuthority } from '../../gateway/signin/authority.ts'
-import { SignInProcess } from '../../gateway/signin/process.ts'
+import { SIGN_IN_CA_CONFIG_MAP } from '../../api/names.ts'
+import { SignInUpstream } from '../../gateway/signin/upstream.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Warn, throttledWarnings } from '../../runtime/log-throttle.ts'
-import { type FileTexts, followFiles, readFiles } from '../../serving/followed-files.ts'
+import { type FileTexts, followText } from '../../serving/followed-files.ts'
 import { tokenIn } from '../../serving/token-file.ts'
+import { startAuthority } from '../shared/authority.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import type { RequestMetrics } from '../shared/request-metrics.ts'
 import type { GatewaySettings } from './flags.ts'
@@ -20,18 +21,18 @@ const STOPS_WITHIN_MS = 2000
 export function startSignIn(
   self: SignInStarter,
   client: Pick<KubeClient, 'get'>,
-): SignInProcess | null {
+): SignInUpstream | null {
   const { settings, clock, log, lifecycle, metrics } = self
   if (settings.signIn === null) return null
   const { origin, caFile, tokenFile, namespace } = settings.signIn
   const warn = throttledWarnings(clock, log)
-  const token = followText(self, tokenFile)
-  const process = new SignInProcess({
+  const token = followText(tokenFile, { clock, signal: lifecycle.stopping })
+  const process = new SignInUpstream({
     origin,
-    authority:
-      caFile === null
-        ? new ConfigMapAuthority({ client, namespace, clock, warn })
-        : fileAuthority(textIn(followText(self, caFile), warn)),
+    authority: startAuthority(self, client, {
+      caFile,
+      configMap: { namespace, name: SIGN_IN_CA_CONFIG_MAP },
+    }),
     token: tokenOf(token, warn),
     clock,
     warn,
@@ -40,27 +41,6 @@ export function startSignIn(
   lifecycle.onStop('sign-in', STOPS_WITHIN_MS, () => process.close())
   return process
 }
-
-/** Follows a file. @returns the function that says what was read last */
-function followText({ clock, lifecycle }: SignInStarter, path: string): () => FileTexts {
-  const paths = [path]
-  const first = readFiles(paths)
-  let last = first
-  const changed = (read: FileTexts): void => {
-    last = read
-  }
-  void followFiles({ paths, first, clock, signal: lifecycle.stopping, changed })
-  return () => last
-}
-
-const textIn =
-  (read: () => FileTexts, warn: Warn): (() => string | null) =>
-  () => {
-    const last = read()
-    if (last.ok) return last.texts[0] ?? null
-    warn(last.fault, { because: last.fault }, 'the authority of the sign-in process cannot be read')
-    return null
-  }
 
 const tokenOf =
   (read: () => FileTexts, warn: Warn): (() => string | null) =>

@@ -4,7 +4,6 @@ import {
   type Invocation,
   fileValue,
   flagsMarkdown,
-  helpFlag,
   helpText,
   readFlags,
   switchValue,
@@ -14,16 +13,10 @@ import type { ProcessInputs } from '../shared/flags.ts'
 import { isCertificate } from '../shared/https.ts'
 import { processInputs } from '../shared/process.ts'
 import { visible } from '../shared/terminal-text.ts'
-import {
-  choosePlatform,
-  complain,
-  platformAt,
-  processTerminal,
-  runSignInCommand,
-  signInAndKeep,
-  urlFlag,
-} from './kept-sign-in.ts'
+import { choosePlatform, platformAt, signInAndKeep } from './kept-sign-in.ts'
 import { identityOfNew } from './platform.ts'
+import { processTerminal } from './process-terminal.ts'
+import { SIGN_IN_FLAGS, complain, runSignInCommand } from './sign-in-command.ts'
 import { readSignIns, signInsPath } from './sign-ins-file.ts'
 
 /** The settings of `login`. */
@@ -36,7 +29,7 @@ interface LoginSettings {
 }
 
 const FLAGS = {
-  url: urlFlag,
+  url: SIGN_IN_FLAGS.url,
   'ca-file': {
     value: fileValue,
     fallback: '',
@@ -49,7 +42,7 @@ const FLAGS = {
     shownDefault: 'off',
     help: 'Open no browser: print the address, and read the code of the page from standard input.',
   },
-  help: helpFlag,
+  help: SIGN_IN_FLAGS.help,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
 const HELP = helpText({

@@ -1,6 +1,7 @@
 // The hand-over of a sign-in from a browser to a terminal (contract 25.2): the browser gets a code, which is worth nothing
 // without the verifier that only the terminal has.
 import { createHash, randomBytes } from 'node:crypto'
+import { checkCode } from '../../signin/attempts/terminal.ts'
 
 /** The secrets of one sign-in at a terminal, and what follows from them. */
 export interface HandOver {
@@ -19,13 +20,12 @@ const RANDOM_BYTES = 32
 /** Makes the secrets of a sign-in. @param random returns that many random bytes */
 export function newHandOver(random: (bytes: number) => Buffer = randomBytes): HandOver {
   const verifier = random(RANDOM_BYTES).toString('base64url')
-  const challenge = sha256(verifier).toString('base64url')
-  const digits = sha256(challenge).toString('hex')
+  const challenge = createHash('sha256').update(verifier).digest('base64url')
   return {
     verifier,
     state: random(RANDOM_BYTES).toString('base64url'),
     challenge,
-    checkCode: `${digits.slice(0, 4)}-${digits.slice(4, 8)}`,
+    checkCode: checkCode(challenge),
   }
 }
 
@@ -46,5 +46,3 @@ export function loginUrl(
   url.searchParams.set('code_challenge', challenge)
   return url.href
 }
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

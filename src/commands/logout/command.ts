@@ -1,31 +1,16 @@
 // `management-operator logout`: deletes the key of a sign-in at the platform, and here (contract 27.2).
-import {
-  type Flag,
-  type Invocation,
-  flagsMarkdown,
-  helpFlag,
-  helpText,
-  readFlags,
-  usageError,
-} from '../../runtime/flags.ts'
-import {
-  choosePlatform,
-  complain,
-  platformAt,
-  runSignInCommand,
-  urlFlag,
-} from '../login/kept-sign-in.ts'
+import { flagsMarkdown, helpText } from '../../runtime/flags.ts'
+import { choosePlatform, platformAt } from '../login/kept-sign-in.ts'
 import { type Platform, endKey, identityOf } from '../login/platform.ts'
+import { SIGN_IN_FLAGS, complain, readUrl, runSignInCommand } from '../login/sign-in-command.ts'
 import { changeSignIns, readSignIns, signInsPath } from '../login/sign-ins-file.ts'
 import { processInputs } from '../shared/process.ts'
-
-const FLAGS = { url: urlFlag, help: helpFlag } satisfies Readonly<Record<string, Flag<unknown>>>
 
 const HELP = helpText({
   usage: 'logout',
   summary: `End a sign-in: delete its access key at the platform, and then the copy that login kept.
 Other sign-ins of the person work on, such as in a browser.`,
-  flags: FLAGS,
+  flags: SIGN_IN_FLAGS,
   exitCodes: {
     0: 'The key works no more, or there was none.',
     1: 'The key may still work, and is kept: the platform refused or did not answer.',
@@ -33,16 +18,7 @@ Other sign-ins of the person work on, such as in a browser.`,
 })
 
 /** The flags of `logout` as a Markdown table, for the docs. */
-export const logoutFlagsTable = (): string => flagsMarkdown(FLAGS)
-
-/** Parses a command line of `logout` (contract 8.1). */
-function readLogoutSettings(argv: readonly string[]): Invocation<string | null> {
-  const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return { kind: 'print', text: HELP }
-  return faults.length > 0
-    ? usageError('logout', faults)
-    : { kind: 'run', settings: values.url ?? null }
-}
+export const logoutFlagsTable = (): string => flagsMarkdown(SIGN_IN_FLAGS)
 
 /**
  * `management-operator logout` (contract 27.2).
@@ -50,7 +26,7 @@ function readLogoutSettings(argv: readonly string[]): Invocation<string | null> 
  * @returns the exit code
  */
 export const run = (argv: readonly string[]): Promise<number> =>
-  runSignInCommand('logout', readLogoutSettings(argv), logout)
+  runSignInCommand('logout', readUrl({ name: 'logout', help: HELP }, argv), logout)
 
 async function logout(asked: string | null): Promise<number> {
   const path = signInsPath(processInputs)

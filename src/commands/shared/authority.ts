@@ -9,11 +9,11 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type Warn, throttledWarnings } from '../../runtime/log-throttle.ts'
-import { type FileTexts, followFiles, readFiles } from '../../serving/followed-files.ts'
+import { type FileTexts, followText } from '../../serving/followed-files.ts'
 import {
   AUTHORITY_DATA_KEY,
   type Authority,
-  ConfigMapAuthority,
+  PublishedAuthority,
   fileAuthority,
 } from '../../serving/tls/authority.ts'
 
@@ -37,22 +37,11 @@ export function startAuthority(
   client: Pick<KubeClient, 'get'>,
   { caFile, configMap }: AuthorityPlace,
 ): Authority {
-  const { clock, log } = self
+  const { clock, log, lifecycle } = self
   const warn = throttledWarnings(clock, log)
-  if (caFile === null) return new ConfigMapAuthority({ client, configMap, clock, warn })
-  return fileAuthority(textIn(followText(self, caFile), warn))
-}
-
-/** Follows a file. @returns the function that says what was read last */
-function followText({ clock, lifecycle }: AuthorityProcess, path: string): () => FileTexts {
-  const paths = [path]
-  const first = readFiles(paths)
-  let last = first
-  const changed = (read: FileTexts): void => {
-    last = read
-  }
-  void followFiles({ paths, first, clock, signal: lifecycle.stopping, changed })
-  return () => last
+  if (caFile === null) return new PublishedAuthority({ client, configMap, clock, warn })
+  const text = followText(caFile, { clock, signal: lifecycle.stopping })
+  return fileAuthority(textIn(text, warn))
 }
 
 const textIn =
@@ -60,7 +49,7 @@ const textIn =
   () => {
     const last = read()
     if (last.ok) return last.texts[0] ?? null
-    warn('authority', { because: last.fault }, 'the authority of a certificate cannot be read')
+    warn(last.fault, { because: last.fault }, 'the authority of a certificate cannot be read')
     return null
   }
 

@@ -32,11 +32,14 @@ const MOST_BYTES = 256 * 1024
 export const httpsSender =
   (ca: string | null): SendHttps =>
   (url, { method = 'GET', bearer, body, withinSeconds = WITHIN_SECONDS } = {}) =>
-    new Promise((resolve, reject) => {
+    new Promise((resolve, rejectWith) => {
+      const signal = AbortSignal.timeout(withinSeconds * 1000)
+      const reject = (error: Error): void =>
+        rejectWith(signal.aborted ? new Error(`no answer within ${withinSeconds} s`) : error)
       const sent = request(url, {
         method,
         agent: false,
-        signal: AbortSignal.timeout(withinSeconds * 1000),
+        signal,
         ca: ca === null ? [...rootCertificates] : [...rootCertificates, ca],
         headers: {
           accept: 'application/json',
@@ -57,11 +60,7 @@ export const httpsSender =
           resolve({ status: response.statusCode ?? 0, body: text, validTo }),
         )
       })
-      sent.once('error', (error: Error) =>
-        reject(
-          error.name === 'TimeoutError' ? new Error(`no answer within ${withinSeconds} s`) : error,
-        ),
-      )
+      sent.once('error', reject)
       sent.end(body)
     })
 

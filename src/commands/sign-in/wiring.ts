@@ -152,7 +152,7 @@ function readinessOf(
   gatewayFault: () => string | null,
 ): Readiness {
   return {
-    'settings-seen': () =>
+    'sign-in-settings-seen': () =>
       followed.current() === null ? 'no settings of signing in have been seen' : null,
     'sealing-keys': kept.fault,
     'gateway-reached': gatewayFault,

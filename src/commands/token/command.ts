@@ -1,36 +1,19 @@
 // `management-operator token`: the key of a sign-in as kubectl asks for it (contract 27.2).
 import { systemClock } from '../../runtime/clock.ts'
-import {
-  type Flag,
-  type Invocation,
-  flagsMarkdown,
-  helpFlag,
-  helpText,
-  readFlags,
-  usageError,
-} from '../../runtime/flags.ts'
-import {
-  choosePlatform,
-  complain,
-  isOver,
-  platformAt,
-  processTerminal,
-  runSignInCommand,
-  signInAndKeep,
-  urlFlag,
-} from '../login/kept-sign-in.ts'
+import { flagsMarkdown, helpText } from '../../runtime/flags.ts'
+import { choosePlatform, isOver, platformAt, signInAndKeep } from '../login/kept-sign-in.ts'
 import { identityOfNew } from '../login/platform.ts'
+import { processTerminal } from '../login/process-terminal.ts'
+import { SIGN_IN_FLAGS, complain, readUrl, runSignInCommand } from '../login/sign-in-command.ts'
 import { type SignIn, readSignIns, signInsPath } from '../login/sign-ins-file.ts'
 import { processInputs } from '../shared/process.ts'
-
-const FLAGS = { url: urlFlag, help: helpFlag } satisfies Readonly<Record<string, Flag<unknown>>>
 
 const HELP = helpText({
   usage: 'token',
   summary: `Print the access key of a sign-in, as kubectl asks an exec plugin for it.
 It is an ExecCredential of client.authentication.k8s.io/v1. Where the key has ended, the person signs in again,
 if there is a terminal.`,
-  flags: FLAGS,
+  flags: SIGN_IN_FLAGS,
   exitCodes: {
     0: 'The key is printed.',
     1: 'The person could not sign in again, or the file with the key cannot be used.',
@@ -39,16 +22,7 @@ if there is a terminal.`,
 })
 
 /** The flags of `token` as a Markdown table, for the docs. */
-export const tokenFlagsTable = (): string => flagsMarkdown(FLAGS)
-
-/** Parses a command line of `token` (contract 8.1). */
-function readTokenSettings(argv: readonly string[]): Invocation<string | null> {
-  const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return { kind: 'print', text: HELP }
-  return faults.length > 0
-    ? usageError('token', faults)
-    : { kind: 'run', settings: values.url ?? null }
-}
+export const tokenFlagsTable = (): string => flagsMarkdown(SIGN_IN_FLAGS)
 
 /**
  * `management-operator token` (contract 27.2).
@@ -56,7 +30,7 @@ function readTokenSettings(argv: readonly string[]): Invocation<string | null> {
  * @returns the exit code
  */
 export const run = (argv: readonly string[]): Promise<number> =>
-  runSignInCommand('token', readTokenSettings(argv), token)
+  runSignInCommand('token', readUrl({ name: 'token', help: HELP }, argv), token)
 
 const SIGN_IN_FIRST = 4
 

@@ -1,32 +1,17 @@
 // `management-operator whoami`: who the person is at the platform, and until when (contract 27.2).
-import {
-  type Flag,
-  type Invocation,
-  flagsMarkdown,
-  helpFlag,
-  helpText,
-  readFlags,
-  usageError,
-} from '../../runtime/flags.ts'
-import {
-  choosePlatform,
-  complain,
-  platformAt,
-  runSignInCommand,
-  urlFlag,
-} from '../login/kept-sign-in.ts'
+import { flagsMarkdown, helpText } from '../../runtime/flags.ts'
+import { choosePlatform, platformAt } from '../login/kept-sign-in.ts'
 import { identityOf } from '../login/platform.ts'
+import { SIGN_IN_FLAGS, complain, readUrl, runSignInCommand } from '../login/sign-in-command.ts'
 import { readSignIns, signInsPath } from '../login/sign-ins-file.ts'
 import { processInputs } from '../shared/process.ts'
 import { visible } from '../shared/terminal-text.ts'
-
-const FLAGS = { url: urlFlag, help: helpFlag } satisfies Readonly<Record<string, Flag<unknown>>>
 
 const HELP = helpText({
   usage: 'whoami',
   summary: `Show who is signed in: user, teams, platform and the end of the key.
 The platform is asked, so a key that was ended before its time is noticed.`,
-  flags: FLAGS,
+  flags: SIGN_IN_FLAGS,
   exitCodes: {
     0: 'The key works.',
     1: 'There is no sign-in, its key has ended, or the platform did not answer.',
@@ -34,16 +19,7 @@ The platform is asked, so a key that was ended before its time is noticed.`,
 })
 
 /** The flags of `whoami` as a Markdown table, for the docs. */
-export const whoamiFlagsTable = (): string => flagsMarkdown(FLAGS)
-
-/** Parses a command line of `whoami` (contract 8.1). */
-function readWhoamiSettings(argv: readonly string[]): Invocation<string | null> {
-  const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return { kind: 'print', text: HELP }
-  return faults.length > 0
-    ? usageError('whoami', faults)
-    : { kind: 'run', settings: values.url ?? null }
-}
+export const whoamiFlagsTable = (): string => flagsMarkdown(SIGN_IN_FLAGS)
 
 /**
  * `management-operator whoami` (contract 27.2).
@@ -51,7 +27,7 @@ function readWhoamiSettings(argv: readonly string[]): Invocation<string | null> 
  * @returns the exit code
  */
 export const run = (argv: readonly string[]): Promise<number> =>
-  runSignInCommand('whoami', readWhoamiSettings(argv), whoami)
+  runSignInCommand('whoami', readUrl({ name: 'whoami', help: HELP }, argv), whoami)
 
 async function whoami(asked: string | null): Promise<number> {
   const chosen = choosePlatform(await readSignIns(signInsPath(processInputs)), asked)

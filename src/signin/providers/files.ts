@@ -11,7 +11,7 @@ const MAX_BYTES = 1024 * 1024
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
 /** A setting that names a file. */
-export interface FileSetting {
+interface FileSetting {
   /** Name of the field, such as `caFile`. */
   readonly field: string
   readonly path: string

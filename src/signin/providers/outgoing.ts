@@ -24,7 +24,7 @@ interface OutgoingOptions {
 }
 
 /** A request; a POST where it has a body. */
-export interface OutgoingCall {
+interface OutgoingCall {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** null = a GET. */

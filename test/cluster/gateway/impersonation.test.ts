@@ -162,6 +162,7 @@ describe('the own rights of the gateway (12.1)', () => {
       'confine: tokensecrets of management.platform.sh',
       `create, delete, get, list, patch, update, watch: ${KINDS}`,
       'create, get, patch: secrets platform-gateway-ca, platform-gateway-tls',
+      'create, patch: configmaps platform-gateway-ca',
       'create: teams, users of management.platform.sh',
       'delegate, use: ownedaccesskeys of management.platform.sh',
       'delete, patch: teams, users platform-heartbeat of management.platform.sh',
@@ -196,9 +197,13 @@ describe('the own rights of the gateway (12.1)', () => {
     expect(made).toEqual([{ code: 201 }, { code: 201 }])
   })
 
-  test('include no Secrets and ConfigMaps of other namespaces', async () => {
-    const inDefault = await rulesOf(gateway, 'default')
-    expect(inDefault.filter((rule) => / (?:secrets|configmaps)/.test(rule))).toEqual([])
+  test('include no Secrets and ConfigMaps of other namespaces, but for the CA of the sign-in process (25.1)', async () => {
+    const ofOthers = async (namespace: string) =>
+      (await rulesOf(gateway, namespace)).filter((rule) => / (?:secrets|configmaps)/.test(rule))
+    expect(await ofOthers('default')).toEqual([])
+    expect(await ofOthers('platform-system-sign-in')).toEqual([
+      'get: configmaps platform-sign-in-ca',
+    ])
   })
 
   // biome-ignore format: a table

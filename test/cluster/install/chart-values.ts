@@ -120,6 +120,25 @@ export const PLATFORM_ROWS: readonly Row[] = [
     },
   },
   {
+    name: 'signing in, with scraping',
+    values: {
+      signIn: { enabled: true },
+      monitoring: {
+        serviceMonitor: { enabled: true },
+        rules: { enabled: true },
+        dashboard: { enabled: true },
+      },
+    },
+    overlay: {
+      resources: ['../../default', '../../sign-in'],
+      components: [
+        '../../components/sign-in',
+        '../../components/prometheus',
+        '../../components/prometheus-sign-in',
+      ],
+    },
+  },
+  {
     name: 'another namespace',
     values: { namespace: 'my-platform' },
     overlay: { namespace: 'my-platform' },

@@ -20,6 +20,7 @@ const COMMANDS = [
   'manager',
   'gateway',
   'direct',
+  'sign-in',
   'syncer',
   'target',
   'kubeconfig',

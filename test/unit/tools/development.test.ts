@@ -19,6 +19,7 @@ describe('DEBUG', () => {
     { debug: '', commands: [], unknown: [] },
     { debug: 'gateway', commands: ['gateway'], unknown: [] },
     { debug: 'manager, syncer', commands: ['manager', 'syncer'], unknown: [] },
+    { debug: 'sign-in', commands: ['sign-in'], unknown: [] },
     { debug: 'express:*,direct', commands: ['direct'], unknown: ['express:*'] },
     { debug: 'constructor', commands: [], unknown: ['constructor'] },
   ])('$debug names the commands $commands', ({ debug, commands, unknown }) =>

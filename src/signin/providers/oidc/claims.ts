@@ -1,19 +1,8 @@
 // Who the claims of a provider name (contract 25.6, table `oidc`).
 import type { OidcProvider } from '../../../api/config.gen.ts'
 import { isMap, type JsonMap, ownValue } from '../../../domain/json/json.ts'
-import type { SignInReason } from '../../../domain/signin/refusals.ts'
+import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type { ProviderIdentity } from '../provider.ts'
-
-/** The person, or why the sign-in is refused; `because` names claims and settings, never their values. */
-export type Claimed =
-  | { readonly ok: true; readonly identity: Omit<ProviderIdentity, 'tokens'> }
-  | {
-      readonly ok: false
-      readonly reason: SignInReason
-      readonly because: string
-      /** The setting that the person may see; null = none. */
-      readonly setting: string | null
-    }
 
 /** The claims that say for whom and by whom a token was made; userinfo does not replace them. */
 const FIXED_CLAIMS = ['iss', 'sub', 'aud', 'azp', 'nonce', 'exp', 'iat']
@@ -32,30 +21,15 @@ export function withUserinfo(idToken: JsonMap, userinfo: JsonMap, settings: Oidc
   return Object.fromEntries([...kept, ...replacing])
 }
 
-/** A fault of the claims, thrown within this file only. */
-class ClaimFault extends Error {
-  readonly reason: SignInReason
-  readonly setting: string | null
-
-  constructor(reason: SignInReason, because: string, setting: string | null = null) {
-    super(because)
-    this.reason = reason
-    this.setting = setting
-  }
-}
-
-/** Who verified claims name. */
-export function identityOf(claims: JsonMap, settings: OidcProvider): Claimed {
-  try {
-    return { ok: true, identity: identityIn(claims, settings) }
-  } catch (error) {
-    if (!(error instanceof ClaimFault)) throw error
-    const { reason, message, setting } = error
-    return { ok: false, reason, because: message, setting }
-  }
-}
-
-function identityIn(claims: JsonMap, settings: OidcProvider): Omit<ProviderIdentity, 'tokens'> {
+/**
+ * Who verified claims name.
+ *
+ * @throws SignInRefused whose cause names claims and settings, never their values
+ */
+export function identityOf(
+  claims: JsonMap,
+  settings: OidcProvider,
+): Omit<ProviderIdentity, 'tokens'> {
   const email = textIn(claims, emailClaimOf(settings))
   const displayName = ownValue(claims, 'name')
   const preferredClaim = settings.preferredUsername || 'preferred_username'
@@ -63,7 +37,9 @@ function identityIn(claims: JsonMap, settings: OidcProvider): Omit<ProviderIdent
     subject: `${requiredText(claims, 'iss')}#${requiredText(claims, 'sub')}`,
     username: usernameIn(claims, settings, preferredClaim),
     displayName:
-      typeof displayName === 'string' ? displayName.slice(0, LONGEST_NAME) || null : null,
+      typeof displayName === 'string'
+        ? displayName.slice(0, LONGEST_NAME).toWellFormed() || null
+        : null,
     email,
     emailVerified: email !== null && ownValue(claims, 'email_verified') === true,
     userId: requiredText(claims, settings.usernameClaim || 'sub'),
@@ -85,7 +61,7 @@ function usernameIn(
   const named = settings.platformUsernameClaim || preferredClaim
   const name = textIn(claims, named)
   if (name !== null && named === emailClaim && !isVerified && hasVerdict(claims))
-    throw new ClaimFault(
+    throw new SignInRefused(
       'name_refused',
       `the name is claim ${named}, and email_verified is not true`,
     )
@@ -108,7 +84,7 @@ function textIn(claims: JsonMap, name: string): string | null {
   const value = ownValue(claims, name) ?? null
   if (value === null || value === '') return null
   if (typeof value !== 'string' || value.length > LONGEST_TEXT)
-    throw new ClaimFault(
+    throw new SignInRefused(
       'provider_answer',
       `claim ${name} must be a text of at most ${LONGEST_TEXT} characters`,
     )
@@ -117,7 +93,7 @@ function textIn(claims: JsonMap, name: string): string | null {
 
 function requiredText(claims: JsonMap, name: string): string {
   const text = textIn(claims, name)
-  if (text === null) throw new ClaimFault('provider_answer', `claim ${name} is absent`)
+  if (text === null) throw new SignInRefused('provider_answer', `claim ${name} is absent`)
   return text
 }
 
@@ -126,20 +102,23 @@ const MOST_GROUPS = 5000
 /** The names of the groups, each once. */
 function groupsIn(claims: JsonMap, settings: OidcProvider): readonly string[] {
   const claim = settings.groupsClaim || 'groups'
-  const elsewhere = ownValue(claims, '_claim_names')
-  // The provider says that the groups are too many for the token, and where they are (OpenID Connect Core 5.6.2).
-  if (isMap(elsewhere) && Object.hasOwn(elsewhere, claim))
-    throw new ClaimFault('groups_unreadable', `claim ${claim} is not in the token`)
   const value = ownValue(claims, claim) ?? []
+  const elsewhere = ownValue(claims, '_claim_names')
+  // The groups were too many for the token, and the provider says where they are (OpenID Connect Core 5.6.2).
+  if (!Object.hasOwn(claims, claim) && isMap(elsewhere) && Object.hasOwn(elsewhere, claim))
+    throw new SignInRefused('groups_unreadable', `claim ${claim} is not in the token`)
   const found = typeof value === 'string' ? [value] : value
   if (!Array.isArray(found) || !found.every(isGroupName))
-    throw new ClaimFault('provider_answer', `claim ${claim} must be a text or a list of texts`)
+    throw new SignInRefused('provider_answer', `claim ${claim} must be a text or a list of texts`)
   if (found.length > MOST_GROUPS)
-    throw new ClaimFault('groups_unreadable', `claim ${claim} has more than ${MOST_GROUPS} groups`)
+    throw new SignInRefused(
+      'groups_unreadable',
+      `claim ${claim} has more than ${MOST_GROUPS} groups`,
+    )
   const groups = [...new Set(found.filter((name) => name !== ''))]
   const required = settings.groups ?? []
   if (required.length > 0 && !required.some((name) => groups.includes(name)))
-    throw new ClaimFault('groups_required', 'none of groups is there', 'groups')
+    throw new SignInRefused('groups_required', 'none of groups is there', { detail: 'groups' })
   return groups
 }
 
@@ -153,6 +132,6 @@ function extraClaimsIn(claims: JsonMap, allowed: readonly string[]): JsonMap {
     Object.entries(claims).filter(([name]) => allowed.includes(name)),
   )
   if (Buffer.byteLength(JSON.stringify(extra)) > EXTRA_CLAIMS_BYTES)
-    throw new ClaimFault('provider_answer', 'the claims of allowedExtraClaims exceed 16 KiB')
+    throw new SignInRefused('provider_answer', 'the claims of allowedExtraClaims exceed 16 KiB')
   return extra
 }

@@ -35,7 +35,8 @@ export async function exchangeCode(
   config[client.customFetch] = createFetch({ send, tokenEndpoint, redirectURI, expectKey, signal })
   try {
     const { claims, tokens } = await verifiedTokens(setup, config, callback, secrets)
-    return { ...personIn(await allClaims(setup, config, claims, tokens), setup), tokens }
+    const all = await allClaims(setup, config, claims, tokens)
+    return { ...identityOf(all, setup.settings), tokens }
   } catch (error) {
     throw refusalOf(error)
   }
@@ -113,10 +114,4 @@ async function allClaims(
   const subject = stringOf(claims['sub']) ?? ''
   const userinfo = await client.fetchUserInfo(config, accessToken, subject)
   return withUserinfo(claims, userinfo as JsonMap, settings)
-}
-
-function personIn(claims: JsonMap, { settings }: OidcSetup): Omit<ProviderIdentity, 'tokens'> {
-  const claimed = identityOf(claims, settings)
-  if (claimed.ok) return claimed.identity
-  throw new SignInRefused(claimed.reason, claimed.because, { detail: claimed.setting })
 }

@@ -6,7 +6,7 @@ import type { Outgoing } from '../outgoing.ts'
 import { discoveryUrl, keysIn, metadataIn, type ProviderMetadata, type Read } from './metadata.ts'
 
 const KEPT_FOR_MS = 3_600_000
-/** How soon a key that is not known makes the documents be read again: a forger must not make this process a flood. */
+/** How often an unknown key makes this process read the documents again, so that a forger's tokens make no flood. */
 const AGAIN_AFTER_MS = 60_000
 
 /** What a provider has published. */
@@ -30,16 +30,21 @@ export interface Discovery {
   readonly read: () => Promise<Published>
 }
 
-/** Creates the documents of a provider; nothing is read until they are needed. @param signal ends requests */
-export function createDiscovery(
-  issuerUrl: string,
-  configured: URL,
-  {
-    send,
-    clock,
-    signal,
-  }: { readonly send: Outgoing; readonly clock: Clock; readonly signal: AbortSignal },
-): Discovery {
+/** Options of createDiscovery. */
+interface DiscoveryOptions {
+  /** The setting, byte for byte. */
+  readonly issuerUrl: string
+  /** The same, as a URL. */
+  readonly configured: URL
+  readonly send: Outgoing
+  readonly clock: Clock
+  /** Ends requests. */
+  readonly signal: AbortSignal
+}
+
+/** Creates the documents of a provider; nothing is read until they are needed. */
+export function createDiscovery(options: DiscoveryOptions): Discovery {
+  const { issuerUrl, configured, send, clock, signal } = options
   let known: { readonly published: Published; readonly at: Moment } | null = null
   let triedAt: Moment | null = null
   let underWay: Promise<Published> | null = null
@@ -79,7 +84,7 @@ export function createDiscovery(
     current,
     withKey: async (keyId) => {
       const published = await current()
-      const isKnown = keyId !== null && published.keys.some(({ kid }) => kid === keyId)
+      const isKnown = published.keys.some(({ kid }) => kid === keyId)
       const isTooSoon = msBetween(triedAt, currentMoment(clock)) < AGAIN_AFTER_MS
       return isKnown || isTooSoon ? published : read()
     },

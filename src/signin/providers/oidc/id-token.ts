@@ -23,7 +23,7 @@ const DIGESTS: Readonly<Record<string, 'sha256' | 'sha384' | 'sha512'>> = {
 export const ALGORITHMS: readonly string[] = Object.keys(DIGESTS)
 
 /** The header of a token that is not verified yet. */
-export interface TokenHeader {
+interface TokenHeader {
   readonly algorithm: string
   /** null = the token names no key. */
   readonly keyId: string | null

@@ -50,7 +50,7 @@ export function setupOf(options: OidcProviderOptions): OidcSetup | string {
   const redirectURI = settings.redirectURI || `${publicUrl}/auth/${id}/callback`
   if (!URL.canParse(redirectURI)) return 'redirectURI must be a URL'
   const send = createOutgoing({ configured, trust: () => trustOf(options), resolve, clock })
-  const discovery = createDiscovery(issuerUrl, configured, { send, clock, signal })
+  const discovery = createDiscovery({ issuerUrl, configured, send, clock, signal })
   return { settings, clientId, redirectURI, send, discovery, clock }
 }
 

@@ -315,14 +315,9 @@ describe('a new key (27.2)', () => {
     const { accessKey } = await signedIn
     const clock = manualClock(0)
     const identity = identityOfNew(platformOf(platform), accessKey, clock)
-    let isOver = false
-    void identity.finally(() => {
-      isOver = true
-    })
-    while (!isOver) {
-      await eventually('it waits, or is over', () => isOver || clock.pending() > 0 || undefined)
-      if (!isOver) await clock.advance(100)
-    }
+    const over = identity.then(() => 'over')
+    const waits = () => eventually('it waits', () => (clock.pending() > 0 ? 'waits' : undefined))
+    while ((await Promise.race([over, waits()])) === 'waits') await clock.advance(100)
     const ada = { user: 'ada', teams: ['sre', 'dev'], keyName: 'login-x' }
     expect(await identity).toEqual(isFound ? ada : null)
     expect(clock.monotonicMs()).toBe(waitsMs)

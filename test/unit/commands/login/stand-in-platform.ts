@@ -102,9 +102,8 @@ export async function startPlatform(behavior: Behavior = {}): Promise<StandInPla
     keys.delete(key)
     response.end('{}')
   }
-  const server = await recordAnswered(async (request, response) => {
+  const answer = (request: IncomingMessage, text: string, response: ServerResponse): void => {
     const url = new URL(request.url ?? '', 'https://platform')
-    const text = await textOf(request)
     const what = `${request.method} ${url.pathname}`
     const key = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
     asked.push(what)
@@ -113,6 +112,12 @@ export async function startPlatform(behavior: Behavior = {}): Promise<StandInPla
     else if (what === `POST ${REVIEW_PATH}`) review(key, response)
     else if (what === `DELETE ${KEY_PATH}` && keys.has(key)) remove(key, response)
     else refuse(response, 404, 'not found')
+  }
+  const server = await recordAnswered((request, response) => {
+    textOf(request).then(
+      (text) => answer(request, text, response),
+      () => response.destroy(),
+    )
   })
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-'))
   const caFile = join(folder, 'ca.crt')

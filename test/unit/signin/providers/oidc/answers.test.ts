@@ -15,7 +15,7 @@ describe('an answer of the token endpoint', () => {
       refusal: { reason: 'provider_refused', detail: 'invalid_grant' },
     },
     {
-      name: 'with an error that is no code',
+      name: 'with an error in HTML',
       status: 400,
       body: '{"error":"<b>a secret"}',
       refusal: { reason: 'provider_refused', detail: null },

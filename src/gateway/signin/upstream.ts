@@ -8,17 +8,17 @@ import type { Warn } from '../../runtime/log-throttle.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { reportedOutcome, signInAnswerHeaders } from './answer-headers.ts'
-import type { SignInAuthority } from './authority.ts'
+import type { Authority } from '../../serving/tls/authority.ts'
 import { SIGN_IN_ERRORS } from './errors.ts'
 import { Exchange, type ExchangeEnd, MOST_BYTES } from './exchange.ts'
 import { MOST_UNDER_WAY, Places } from './places.ts'
 import { signInRequestHeaders } from './request-headers.ts'
 
 /** Where the process is, and how it is spoken to. */
-interface SignInProcessOptions {
+interface SignInUpstreamOptions {
   /** Scheme, host and port. */
   readonly origin: string
-  readonly authority: SignInAuthority
+  readonly authority: Authority
   /** The token of this gateway; null = there is none now. */
   readonly token: () => string | null
   readonly clock: Clock
@@ -27,8 +27,8 @@ interface SignInProcessOptions {
   readonly limited: () => void
 }
 
-/** What became of a request. */
-export interface PassedOn {
+/** The answer to a request, with the report of the process. */
+interface PassedOn {
   readonly answer: Answer
   /** null = the process reports none. */
   readonly outcome: SignInOutcome | null
@@ -53,12 +53,12 @@ class SignInUnusable extends Error {
 }
 
 /** The sign-in process, as one gateway sees it. */
-export class SignInProcess {
-  readonly #options: SignInProcessOptions
+export class SignInUpstream {
+  readonly #options: SignInUpstreamOptions
   readonly #places = new Places()
   #trusted: { readonly ca: string; readonly server: HttpsServer } | null = null
 
-  constructor(options: SignInProcessOptions) {
+  constructor(options: SignInUpstreamOptions) {
     this.#options = options
   }
 
@@ -104,7 +104,8 @@ export class SignInProcess {
     http: HttpRequest,
   ): Promise<UpstreamAnswer> {
     const token = this.#options.token()
-    if (ca === null) throw new SignInUnusable('no authority of its certificate is known')
+    if (ca === null)
+      throw new SignInUnusable('the gateway has no authority to check its certificate by')
     if (token === null) throw new SignInUnusable('this gateway has no token')
     exchange.signal.throwIfAborted()
     exchange.countBody()
@@ -149,8 +150,9 @@ export class SignInProcess {
   /** The refusal after a failure, which is logged. @throws the error when it is none that is expected */
   #failed(error: unknown): BufferedAnswer {
     if (!(error instanceof UpstreamError || error instanceof SignInUnusable)) throw error
+    const { warn } = this.#options
     const because = reasonOf(error)
-    this.#options.warn(`sign-in ${because}`, { because }, 'the sign-in process cannot be used')
+    warn(`sign-in ${because}`, { because }, 'the sign-in process cannot be used')
     const isUnsent = error instanceof SignInUnusable || error.failure === 'unprocessed'
     return isUnsent ? UNUSABLE : LOST
   }
