@@ -7,6 +7,7 @@ import {
   patchTarget,
   scopeTarget,
 } from './rules.ts'
+import { claimsTarget } from './sign-in.ts'
 import type { FuzzTarget } from './target.ts'
 
 /** Every target of `make fuzz TARGET=`, by name. */
@@ -22,4 +23,5 @@ export const FUZZ_TARGETS: Readonly<Record<string, FuzzTarget>> = {
   expression: expressionTarget(),
   address: addressTarget(),
   duration: durationTarget(),
+  claims: claimsTarget(),
 }

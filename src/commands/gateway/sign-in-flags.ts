@@ -37,11 +37,11 @@ export const SIGN_IN_FLAGS = {
   ...SIGN_IN_NAMESPACE_FLAG,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-type SignInFlagValues = ValuesOf<typeof SIGN_IN_FLAGS>
+type SignInUrlValues = ValuesOf<typeof SIGN_IN_FLAGS>
 
 /** The settings; null = without a URL there are none. */
 export function signInSettings(
-  values: SignInFlagValues,
+  values: SignInUrlValues,
   namespace: string,
 ): SignInFlagSettings | null {
   const { 'sign-in-url': origin, 'sign-in-token-file': tokenFile } = values
@@ -51,7 +51,7 @@ export function signInSettings(
 }
 
 /** Faults between the flags. */
-export const signInFaults = (values: Partial<SignInFlagValues>): readonly string[] =>
+export const signInFaults = (values: Partial<SignInUrlValues>): readonly string[] =>
   values['sign-in-url'] && values['sign-in-token-file'] === null
     ? [
         '--sign-in-url needs --sign-in-token-file: the sign-in process takes requests of the gateway alone',

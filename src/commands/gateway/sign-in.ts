@@ -1,6 +1,6 @@
 // Puts together the part of the gateway that passes requests on to the sign-in process (contract 25.1).
 import { SIGN_IN_CA_CONFIG_MAP } from '../../api/names.ts'
-import { SignInProcess } from '../../gateway/signin/process.ts'
+import { SignInUpstream } from '../../gateway/signin/upstream.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Warn, throttledWarnings } from '../../runtime/log-throttle.ts'
 import { type FileTexts, followText } from '../../serving/followed-files.ts'
@@ -21,13 +21,13 @@ const STOPS_WITHIN_MS = 2000
 export function startSignIn(
   self: SignInStarter,
   client: Pick<KubeClient, 'get'>,
-): SignInProcess | null {
+): SignInUpstream | null {
   const { settings, clock, log, lifecycle, metrics } = self
   if (settings.signIn === null) return null
   const { origin, caFile, tokenFile, namespace } = settings.signIn
   const warn = throttledWarnings(clock, log)
   const token = followText(tokenFile, { clock, signal: lifecycle.stopping })
-  const process = new SignInProcess({
+  const process = new SignInUpstream({
     origin,
     authority: startAuthority(self, client, {
       caFile,

@@ -13,7 +13,7 @@ import { type FileTexts, followText } from '../../serving/followed-files.ts'
 import {
   AUTHORITY_DATA_KEY,
   type Authority,
-  ConfigMapAuthority,
+  PublishedAuthority,
   fileAuthority,
 } from '../../serving/tls/authority.ts'
 
@@ -39,7 +39,7 @@ export function startAuthority(
 ): Authority {
   const { clock, log, lifecycle } = self
   const warn = throttledWarnings(clock, log)
-  if (caFile === null) return new ConfigMapAuthority({ client, configMap, clock, warn })
+  if (caFile === null) return new PublishedAuthority({ client, configMap, clock, warn })
   const text = followText(caFile, { clock, signal: lifecycle.stopping })
   return fileAuthority(textIn(text, warn))
 }

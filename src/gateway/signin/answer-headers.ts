@@ -1,5 +1,5 @@
-// The headers of the sign-in process's answer (contract 25.1): all pass to the client but those of the connection, and the
-// outcome that is for the gateway.
+// The headers of the sign-in process's answer (contract 25.1): all pass to the client but connection headers and the
+// outcome, which is for the gateway.
 import type { OutgoingHttpHeaders } from 'node:http'
 import { SIGN_IN_OUTCOME_HEADER } from '../../api/names.ts'
 import { hideCredentials } from '../../domain/redaction/credentials.ts'

@@ -25,7 +25,7 @@ export const SIGN_IN_ERRORS = refusalCatalogue({
     reason: 'TooManyRequests',
     message: 'too many requests for signing in are in progress (limit <limit>); try again in 1 s',
     headers: SOON,
-    because: `${SIGNING_IN}, all clients together. When all places are taken, the request that has been sending its body for longest gets this answer`,
+    because: `${SIGNING_IN}, all clients together. At the limit, the request that has been sending its body for longest gets this answer`,
   },
   signInUnusable: {
     reason: 'ServiceUnavailable',

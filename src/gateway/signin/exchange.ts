@@ -6,13 +6,13 @@ import { type Answer, BodyCut } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { hasBody } from '../proxy/forward.ts'
 import { PassedBody } from '../streams/passed-body.ts'
-import type { Place, Places } from './places.ts'
+import type { SignInPlace, Places } from './places.ts'
 
 /** Maximum bytes of the body of a request, and of an answer. */
 export const MOST_BYTES = 1024 ** 2
 
 /** Time from the head of the request to the end of the answer, in milliseconds. */
-export const WITHIN_MS = 30_000
+const WITHIN_MS = 30_000
 
 /**
  * Why this gateway ends a request. `late`: its time is over. `tooLarge`: its body has more than MOST_BYTES. `crowded`: it
@@ -27,7 +27,7 @@ export class Exchange {
   readonly #http: Pick<HttpRequest, 'body' | 'gone'>
   readonly #ended = new AbortController()
   #endedBy: ExchangeEnd | null = null
-  #place: Place | null = null
+  #place: SignInPlace | null = null
   #stopTimer = (): void => undefined
   #sentBytes = 0
   readonly #gone = (): void => this.#end('gone')

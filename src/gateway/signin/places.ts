@@ -5,7 +5,7 @@
 export const MOST_UNDER_WAY = 100
 
 /** The place of one request. */
-export interface Place {
+export interface SignInPlace {
   /** The body of the request has arrived whole: it does not give way any more. */
   readonly bodyArrived: () => void
   /** Frees the place; later calls do nothing. */
@@ -24,12 +24,12 @@ export class Places {
   readonly #holders = new Set<Holder>()
 
   /**
-   * Takes a place. When all are taken, the request that has waited longest for its body gives way.
+   * Takes a place. If there is none left, the request that has waited longest for its body gives way.
    *
    * @param giveWay ends this request; null = it has no body to wait for
-   * @returns null = all are taken by requests whose bodies have arrived
+   * @returns null = requests whose bodies have arrived hold all places
    */
-  take(giveWay: (() => void) | null): Place | null {
+  take(giveWay: (() => void) | null): SignInPlace | null {
     if (this.#holders.size >= MOST_UNDER_WAY) this.#slowest()?.()
     if (this.#holders.size >= MOST_UNDER_WAY) return null
     const holder: Holder = { giveWay }

@@ -4,7 +4,7 @@
  * How a path belongs to signing in. `route`: it is passed on. `unusable`: it is at or below such a path, but none of them.
  * `other`: any other path.
  */
-export type SignInPath = 'route' | 'unusable' | 'other'
+type SignInPath = 'route' | 'unusable' | 'other'
 
 /** A segment as it was sent: nothing encoded, and no dots that a server might resolve. */
 const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[\w.~-]+`
@@ -16,7 +16,7 @@ const ROUTE = new RegExp(
 /** At or below a path of signing in. */
 const NAMED = /^\/(?:login|auth|oidc\/apps)(?:\/|$)/
 
-/** What a query may hold, as it was sent: a fragment or a byte beyond ASCII has more than one reading. */
+/** A query as it was sent, without fragment or byte beyond ASCII: two servers could read these differently. */
 const QUERY = /^[!"$-~]*$/
 
 /**

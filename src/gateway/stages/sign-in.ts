@@ -4,14 +4,14 @@ import { ERRORS } from '../errors.ts'
 import { ambiguityRefusal } from '../proxy/request-headers.ts'
 import type { RequestContext, Stage, StageResult } from '../request-context.ts'
 import { SIGN_IN_ERRORS } from '../signin/errors.ts'
-import type { SignInProcess } from '../signin/process.ts'
+import type { SignInUpstream } from '../signin/upstream.ts'
 import { signInPath } from '../signin/routes.ts'
 import { type AuditDeps, audit } from './audit.ts'
 
 /** The dependencies of the stage. */
 export interface SignInDeps {
   /** null = there is none, and its paths are unknown ones. */
-  readonly signIn: Pick<SignInProcess, 'pass'> | null
+  readonly signIn: Pick<SignInUpstream, 'pass'> | null
   readonly audit: AuditDeps
 }
 
@@ -32,7 +32,7 @@ export const signIn: Stage<SignInDeps> = (context, deps) => {
 async function passOn(
   context: RequestContext,
   deps: SignInDeps,
-  process: Pick<SignInProcess, 'pass'>,
+  process: Pick<SignInUpstream, 'pass'>,
 ): Promise<StageResult> {
   const unrecordable = await audit(context, deps)
   if (unrecordable !== null) return unrecordable

@@ -14,15 +14,15 @@ export interface Authority {
   again(): Promise<string | null>
 }
 
-/** Where the ConfigMap is read, and how faults are told. */
-interface ConfigMapOptions {
+/** Options of PublishedAuthority. */
+interface PublishedAuthorityOptions {
   readonly client: Pick<KubeClient, 'get'>
   readonly configMap: Required<ObjectRef>
   readonly clock: Clock
   readonly warn: Warn
 }
 
-/** What has been read is used for this time. */
+/** A ConfigMap that was read is used for this time. */
 const READ_EVERY_MS = 60_000
 /** Connections that fail cause one read in this time at most. */
 const READ_AGAIN_AFTER_MS = 1000
@@ -32,13 +32,13 @@ const READ_WITHIN_MS = 5000
 export const AUTHORITY_DATA_KEY = 'ca.crt'
 
 /** The authority in a ConfigMap, data key `ca.crt`. While it can't be read, the one that was read last counts. */
-export class ConfigMapAuthority implements Authority {
-  readonly #options: ConfigMapOptions
+export class PublishedAuthority implements Authority {
+  readonly #options: PublishedAuthorityOptions
   #pem: string | null = null
   #triedMs = Number.NEGATIVE_INFINITY
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(options: ConfigMapOptions) {
+  constructor(options: PublishedAuthorityOptions) {
     this.#options = options
   }
 

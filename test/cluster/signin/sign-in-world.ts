@@ -11,7 +11,7 @@ import { hashPassword, passwordHashText } from '../../../src/signin/password/has
 import { type Browser, openBrowser } from '../../support/browser/browser.ts'
 import { senderTo } from '../../support/browser/https-sender.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
-import { type OwnGateway, startSignIn } from '../../support/gateway-process.ts'
+import { type OwnGateway, ask, gatewayCa, startSignIn } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { settingsOf } from '../../support/config-client.ts'
@@ -26,6 +26,12 @@ export interface SignInWorld {
   /** Origin of the gateway, where browsers go. */
   readonly url: string
   readonly replicas: readonly OwnGateway[]
+  /** Asks a replica as the gateway does. @returns the status code */
+  readonly askReplica: (
+    at: number,
+    address: string,
+    headers: Readonly<Record<string, string>>,
+  ) => Promise<number>
   /** Leads the gateway's connections to this replica from now on. */
   readonly useReplica: (at: number) => void
   readonly settings: ReturnType<typeof settingsOf>
@@ -49,7 +55,8 @@ export async function startSignInWorld(
   const tokenFile = join(folder, 'token')
   const { namespace, name } = GATEWAY_ACCOUNT
   const token = ['create', 'token', name, '-n', namespace, `--audience=${SIGN_IN_AUDIENCE}`]
-  writeFileSync(tokenFile, await mustKubectl(plane, token))
+  const gatewayToken = (await mustKubectl(plane, token)).trim()
+  writeFileSync(tokenFile, gatewayToken)
   const relay = await startRelay()
   const setup = await startTestGateway(plane, 1, [
     `--sign-in-url=https://127.0.0.1:${relay.port}`,
@@ -63,6 +70,7 @@ export async function startSignInWorld(
   const replicas: OwnGateway[] = []
   for (let at = 0; at < count; at += 1)
     replicas.push(await startSignIn({ kubeconfig, flags: [...own, ...flags] }))
+  const signInCa = await gatewayCa(plane.admin, SIGN_IN_NAMESPACE)
   const useReplica = (at: number): void =>
     relay.leadTo(Number(new URL(replicas[at]?.url() ?? '').port))
   useReplica(0)
@@ -85,6 +93,12 @@ export async function startSignInWorld(
     setup,
     url,
     replicas,
+    askReplica: async (at, address, headers) => {
+      const { pathname, search } = new URL(address)
+      const authorization = `Bearer ${gatewayToken}`
+      const to = `${replicas[at]?.url()}${pathname}${search}`
+      return (await ask(to, { ca: signInCa, headers: { ...headers, authorization } })).code
+    },
     useReplica,
     settings,
     setPassword,

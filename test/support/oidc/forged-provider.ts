@@ -9,6 +9,7 @@ import {
   type CryptoKey,
   exportJWK,
   generateKeyPair,
+  importJWK,
   type JWK,
 } from 'jose'
 import { onTestFinished } from 'vitest'
@@ -47,11 +48,23 @@ export async function forgerKey(alg: string, kid?: string): Promise<ForgerKey> {
 
 const made = new Map<string, Promise<ForgerKey>>()
 
-/** One key for all tests of a process, because RSA takes long; its kid is the algorithm. */
+/** One key for all tests of a process; its kid is the algorithm. All of RSA share their numbers, whose search takes long. */
 export const sharedKey = (alg: string): Promise<ForgerKey> => {
-  const known = made.get(alg) ?? forgerKey(alg, alg)
+  const known = made.get(alg) ?? (/^(?:RS|PS)/.test(alg) ? rsaKey(alg) : forgerKey(alg, alg))
   made.set(alg, known)
   return known
+}
+
+let rsaNumbers: Promise<JWK> | null = null
+
+async function rsaKey(alg: string): Promise<ForgerKey> {
+  rsaNumbers ??= generateKeyPair('RS256', { extractable: true }).then(({ privateKey }) =>
+    exportJWK(privateKey),
+  )
+  const { n, e, kty, ...secret } = await rsaNumbers
+  const jwk = { n, e, kty, kid: alg } as JWK
+  const privateKey = (await importJWK({ ...jwk, ...secret }, alg)) as CryptoKey
+  return { privateKey, jwk }
 }
 
 /** A token of these claims, a text as they are. */

@@ -15,11 +15,13 @@ import {
   scopeTarget,
 } from '../../../tools/fuzz/rules.ts'
 import { fuzz } from '../../../tools/fuzz/session.ts'
+import { claimsTarget } from '../../../tools/fuzz/sign-in.ts'
 import type { FuzzTarget } from '../../../tools/fuzz/target.ts'
 import { FUZZ_TARGETS } from '../../../tools/fuzz/targets.ts'
 import { parse as parseAnyYaml } from 'yaml'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
+import { identityOf } from '../../../src/signin/providers/oidc/claims.ts'
 import { randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
 
@@ -64,6 +66,10 @@ const WRONG: readonly (readonly [name: string, target: FuzzTarget])[] = [
   ],
   ['address', addressTarget((text) => (/^[\d.]+$/.test(text) ? { bits: 32, value: 0n } : null))],
   ['duration', durationTarget((text) => Number(text))],
+  [
+    'claims',
+    claimsTarget((claims, settings) => ({ ...identityOf(claims, settings), emailVerified: true })),
+  ],
 ]
 
 test.each(WRONG)('the invariant of %s fails for a parser that is wrong', (name, target) => {

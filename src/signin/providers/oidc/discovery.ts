@@ -84,7 +84,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     current,
     withKey: async (keyId) => {
       const published = await current()
-      const isKnown = keyId !== null && published.keys.some(({ kid }) => kid === keyId)
+      const isKnown = published.keys.some(({ kid }) => kid === keyId)
       const isTooSoon = msBetween(triedAt, currentMoment(clock)) < AGAIN_AFTER_MS
       return isKnown || isTooSoon ? published : read()
     },

@@ -115,8 +115,8 @@ describe('requests to sign in (25.1)', () => {
   })
 })
 
-describe('a request to sign in ends after 30 s (25.1)', () => {
-  test('when the process does not answer', async () => {
+describe('a request to sign in (25.1)', () => {
+  test('ends after 30 s when the process does not answer', async () => {
     const { clients, asked, process, clock } = await crowded(1)
     const [client = expect.unreachable()] = clients
     const answer = once(client, 'data')
@@ -130,7 +130,7 @@ describe('a request to sign in ends after 30 s (25.1)', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('when its client is still sending', async () => {
+  test('ends after 30 s when its client is still sending', async () => {
     const { clients, asked, clock } = await crowded(1)
     const [client = expect.unreachable()] = clients
     const answer = once(client, 'data')
@@ -140,7 +140,7 @@ describe('a request to sign in ends after 30 s (25.1)', () => {
     expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 504 /)
   })
 
-  test('when the answer does not end: its client gets no end either', async () => {
+  test('ends after 30 s when the answer does not end: its client gets no end either', async () => {
     const { clients, asked, waiting, clock } = await crowded(1)
     const [client = expect.unreachable()] = clients
     const answer = once(client, 'data')
@@ -157,7 +157,7 @@ describe('a request to sign in ends after 30 s (25.1)', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('when the process accepts connections, and no handshake follows', async () => {
+  test('ends after 30 s when the process accepts connections, and no handshake follows', async () => {
     const silent = createServer()
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')

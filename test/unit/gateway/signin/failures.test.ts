@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ConfigMap } from '../../../../src/api/objects.ts'
 import { startSignIn } from '../../../../src/commands/gateway/sign-in.ts'
 import type { SignInFlagSettings } from '../../../../src/commands/gateway/sign-in-flags.ts'
-import { ConfigMapAuthority } from '../../../../src/serving/tls/authority.ts'
+import { PublishedAuthority } from '../../../../src/serving/tls/authority.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
@@ -44,7 +44,7 @@ describe('a request to sign in is answered 503 (25.1)', () => {
     {
       name: 'no authority is known',
       ca: null,
-      because: 'no authority of its certificate is known',
+      because: 'the gateway has no authority to check its certificate by',
     },
     { name: 'the authority is no PEM', ca: 'x', because: /./ },
     { name: 'the authority is empty', ca: '', because: /./ },
@@ -161,7 +161,7 @@ function configMap(clock: ManualClock) {
   const reads: string[] = []
   const warned: string[] = []
   let stored: () => Promise<unknown> = async () => ({ data: { 'ca.crt': 'one' } })
-  const authority = new ConfigMapAuthority({
+  const authority = new PublishedAuthority({
     client: {
       get: <Found>(
         resource: { plural: string },

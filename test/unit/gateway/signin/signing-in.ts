@@ -9,7 +9,7 @@ import { accessLog } from '../../../../src/gateway/access-log.ts'
 import { answerMetrics } from '../../../../src/gateway/answer-metrics.ts'
 import { ERRORS } from '../../../../src/gateway/errors.ts'
 import type { GatewayHandlerOptions } from '../../../../src/gateway/handler.ts'
-import { SignInProcess } from '../../../../src/gateway/signin/process.ts'
+import { SignInUpstream } from '../../../../src/gateway/signin/upstream.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
 import { refuse } from '../../../../src/serving/http/answer.ts'
 import { type ServerPair, serverPair } from '../../../support/certificate-builder.ts'
@@ -117,7 +117,7 @@ async function listening(
 
 /** What differs from a gateway whose sign-in process answers. */
 interface GatewayParts extends Partial<Pick<GatewayHandlerOptions, 'audit' | 'signIn'>> {
-  readonly authority?: ConstructorParameters<typeof SignInProcess>[0]['authority']
+  readonly authority?: ConstructorParameters<typeof SignInUpstream>[0]['authority']
   readonly token?: () => string | null
   readonly clock?: Clock
 }
@@ -128,7 +128,7 @@ export async function gatewayTo({ origin }: Pick<StandIn, 'origin'>, parts: Gate
   const counted: string[] = []
   const warned: unknown[] = []
   const clock = parts.clock ?? systemClock()
-  const process = new SignInProcess({
+  const process = new SignInUpstream({
     origin,
     authority: parts.authority ?? {
       current: async () => PAIR.caPem,

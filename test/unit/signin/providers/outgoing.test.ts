@@ -1,4 +1,4 @@
-// @module-tag no-retry
+/** @module-tag no-retry */
 import { lookup } from 'node:dns'
 import { expect, test } from 'vitest'
 import type { Resolve } from '../../../../src/runtime/address-guard.ts'
@@ -42,6 +42,17 @@ test('a call follows no redirect (25.6, SJ)', async () => {
     because: 'the provider answered 302',
   })
   expect(requests.map(({ path }) => path)).toEqual(['/keys'])
+})
+
+test('a call leaves no connection behind (25.6)', async () => {
+  const { issuer, answers } = await startForgedProvider()
+  let isClosed = false
+  answers.set('/keys', (response) => {
+    response.socket?.once('close', () => (isClosed = true))
+    response.end('{}')
+  })
+  await outgoing(issuer, lookup)(`${issuer}/keys`)
+  await eventually('the end of the connection', () => isClosed || undefined, SOON)
 })
 
 test('a status of 500 and more means that the provider is away (25.5)', async () => {

@@ -151,6 +151,11 @@ describe('the claims of a provider', () => {
       { name: 'no claim means no groups', claims: { groups: undefined }, identity: { groups: [] } },
       { name: 'null means no groups', claims: { groups: null }, identity: { groups: [] } },
       {
+        name: 'groups count where they are there and elsewhere, too',
+        claims: { groups: ['ops'], _claim_names: { groups: 'src1' } },
+        identity: { groups: [{ name: 'ops', displayName: null }] },
+      },
+      {
         name: 'groupsPrefix is added later',
         settings: { groupsPrefix: 'idp-' },
         identity: {
@@ -318,7 +323,10 @@ describe('the claims of a provider', () => {
 
   test('5,000 groups, and extra claims of 16 KiB, are within the bounds (25.6)', () => {
     const groups = Array.from({ length: 5000 }, (_, at) => `g${at}`)
-    const claims = claimsOf({ groups, dept: 'x'.repeat(16_384 - '{"dept":""}'.length) })
-    expect(identityOf(claims, { allowedExtraClaims: ['dept'] })).toMatchObject({ userId: '7' })
+    const dept = 'x'.repeat(16_384 - '{"dept":""}'.length)
+    const settings = { allowedExtraClaims: ['dept'] }
+    expect(identityOf(claimsOf({ groups, dept }), settings)).toMatchObject({ userId: '7' })
+    const larger = refusalOf(() => identityOf(claimsOf({ dept: `${dept}x` }), settings))
+    expect(larger).toMatchObject({ reason: 'provider_answer' })
   })
 })

@@ -1,4 +1,4 @@
-// @module-tag no-retry
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../../../support/eventually.ts'
 import { manualClock } from '../../../../support/manual-clock.ts'
@@ -37,6 +37,17 @@ describe('the documents of a provider', () => {
     await clock.advance(1)
     await provider.begin(SECRETS, NO_END)
     expect([asked(forger, DISCOVERY), asked(forger, '/keys')]).toEqual([2, 2])
+  })
+
+  test('are read at each check, which finds what is wrong by now (27.1)', async () => {
+    const forger = await startForgedProvider()
+    const provider = providerFor(forger.issuer)
+    expect(await provider.check(NO_END)).toEqual({ fault: null, warnings: [] })
+    forger.answers.set(DISCOVERY, { status: 503, body: '' })
+    expect(await provider.check(NO_END)).toMatchObject({ fault: 'the provider answered 503' })
+    forger.answers.delete(DISCOVERY)
+    expect(await provider.check(NO_END)).toMatchObject({ fault: null })
+    expect(asked(forger, DISCOVERY)).toBe(3)
   })
 
   test('are read once for all who wait for them', async () => {

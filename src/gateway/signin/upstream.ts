@@ -15,7 +15,7 @@ import { MOST_UNDER_WAY, Places } from './places.ts'
 import { signInRequestHeaders } from './request-headers.ts'
 
 /** Where the process is, and how it is spoken to. */
-interface SignInProcessOptions {
+interface SignInUpstreamOptions {
   /** Scheme, host and port. */
   readonly origin: string
   readonly authority: Authority
@@ -27,8 +27,8 @@ interface SignInProcessOptions {
   readonly limited: () => void
 }
 
-/** What became of a request. */
-export interface PassedOn {
+/** The answer to a request, with the report of the process. */
+interface PassedOn {
   readonly answer: Answer
   /** null = the process reports none. */
   readonly outcome: SignInOutcome | null
@@ -53,12 +53,12 @@ class SignInUnusable extends Error {
 }
 
 /** The sign-in process, as one gateway sees it. */
-export class SignInProcess {
-  readonly #options: SignInProcessOptions
+export class SignInUpstream {
+  readonly #options: SignInUpstreamOptions
   readonly #places = new Places()
   #trusted: { readonly ca: string; readonly server: HttpsServer } | null = null
 
-  constructor(options: SignInProcessOptions) {
+  constructor(options: SignInUpstreamOptions) {
     this.#options = options
   }
 
@@ -104,7 +104,8 @@ export class SignInProcess {
     http: HttpRequest,
   ): Promise<UpstreamAnswer> {
     const token = this.#options.token()
-    if (ca === null) throw new SignInUnusable('no authority of its certificate is known')
+    if (ca === null)
+      throw new SignInUnusable('the gateway has no authority to check its certificate by')
     if (token === null) throw new SignInUnusable('this gateway has no token')
     exchange.signal.throwIfAborted()
     exchange.countBody()
@@ -149,8 +150,9 @@ export class SignInProcess {
   /** The refusal after a failure, which is logged. @throws the error when it is none that is expected */
   #failed(error: unknown): BufferedAnswer {
     if (!(error instanceof UpstreamError || error instanceof SignInUnusable)) throw error
+    const { warn } = this.#options
     const because = reasonOf(error)
-    this.#options.warn(`sign-in ${because}`, { because }, 'the sign-in process cannot be used')
+    warn(`sign-in ${because}`, { because }, 'the sign-in process cannot be used')
     const isUnsent = error instanceof SignInUnusable || error.failure === 'unprocessed'
     return isUnsent ? UNUSABLE : LOST
   }
