@@ -26,7 +26,7 @@ interface PasswordCheckDeps {
 }
 
 /** Checks passwords. */
-interface PasswordCheck {
+export interface PasswordCheck {
   /**
    * Returns if an enabled User of that name has this password.
    *
