@@ -13,8 +13,7 @@ import { newTeams } from '../src/signin/people/groups.ts'
 const PAGE = readFileSync(join(import.meta.dirname, '../docs/sign-in/README.md'), 'utf8')
 
 /** The text of a section, without its heading. */
-const section = (title: string): string =>
-  PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
+const section = (title: string): string => PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 
 const ATTEMPT: SignInOutcome = {
   provider: 'oidc',

@@ -66,8 +66,7 @@ const CITATION = new RegExp(`${IN_PARENTHESES}|${BY_ITS_WORD}`, 'g')
 export function threatsIn(text: string): readonly string[] {
   const lines = text.replaceAll(/\n *(?:\/\/|\*) */g, ' ')
   return Array.from(lines.matchAll(CITATION), ([, list, named]) => list ?? named ?? '').flatMap(
-    (list) =>
-      [...list.matchAll(/([A-FIX])(\d+)(?: to \1(\d+))?|(S[A-M])/g)].flatMap(idsOf),
+    (list) => [...list.matchAll(/([A-FIX])(\d+)(?: to \1(\d+))?|(S[A-M])/g)].flatMap(idsOf),
   )
 }
 

@@ -143,7 +143,8 @@ export const SIGN_IN_REFUSALS = {
     code: 503,
     text: 'The platform does not work right now. Try again in a minute',
     because: 'the API server or the gateway did not answer, or did not take the new key',
-    remedy: 'the log line has the error; look at [the gateway](../troubleshooting.md#what-the-gateway-says)',
+    remedy:
+      'the log line has the error; look at [the gateway](../troubleshooting.md#what-the-gateway-says)',
   },
 } as const satisfies Readonly<Record<string, RefusalRow>>
 

@@ -1,5 +1,5 @@
-// Looks after old sessions every minute, at the replica that leads (contract 25.4, 25.7).
-import { ACCESS_KEYS, API_VERSION, SECRETS } from '../../api/names.ts'
+// Looks after sessions every minute, and when a password changes, at the replica that leads (contract 25.4, 25.7).
+import { ACCESS_KEYS, API_VERSION, SECRETS, SESSION_TYPE } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
@@ -24,10 +24,17 @@ const LOOK_AGAIN_MS = 1000
 
 /** Sweeps until the signal aborts. */
 export async function sweepSessions(options: SweepOptions): Promise<void> {
-  const { clock, signal } = options
+  const { secrets, passwords, clock, signal } = options
+  let pause = new AbortController()
+  // A Secret that is no session may have a password.
+  secrets.subscribe(({ before, after }) => {
+    if ((after ?? before)?.object.type !== SESSION_TYPE) pause.abort()
+  })
   while (!signal.aborted) {
+    pause = new AbortController()
     await sweepOnce(options)
-    await sleep(clock, options.passwords.isComplete ? EVERY_MS : LOOK_AGAIN_MS, signal)
+    const waitMs = passwords.isComplete ? EVERY_MS : LOOK_AGAIN_MS
+    await sleep(clock, waitMs, AbortSignal.any([signal, pause.signal]))
   }
 }
 

@@ -123,8 +123,9 @@ test("another site's form is refused, and so is a program that has cookies (25.2
   expect(await loginKeys('frank')).toEqual([])
 })
 
-test('a changed password is in force at once, and passwords can be switched off (25.5, 25.8)', async () => {
+test('a changed password is in force at once and ends the keys of the old one; passwords can be switched off (25.5, 25.8)', async () => {
   await world.createUser('heidi', {}, PASSWORD)
+  expect((await post({ username: 'heidi', password: PASSWORD })).code).toBe(200)
   await world.setPassword('heidi', 'another long password')
   await eventually(
     'the new password works',
@@ -132,6 +133,11 @@ test('a changed password is in force at once, and passwords can be switched off 
       (await post({ username: 'heidi', password: 'another long password' })).code === 200 ||
       undefined,
     { withinMs: 60_000 },
+  )
+  await eventuallyPasses(
+    'the key of the old password is gone',
+    async () => expect(await loginKeys('heidi')).toHaveLength(1),
+    SOON,
   )
   await world.settings.declare({
     platformHost: 'platform.example.com',

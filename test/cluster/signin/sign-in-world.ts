@@ -66,7 +66,12 @@ export async function startSignInWorld(
   const settings = settingsOf(plane)
   await settings.declare({ platformHost: 'platform.example.com' })
   const kubeconfig = await plane.serviceAccountKubeconfig(SIGN_IN_NAMESPACE, 'sign-in')
-  const own = [`--namespace=${namespace}`, `--public-url=${url}`, `--gateway-url=${url}`]
+  const own = [
+    `--namespace=${namespace}`,
+    '--leader-elect',
+    `--public-url=${url}`,
+    `--gateway-url=${url}`,
+  ]
   const replicas: OwnGateway[] = []
   for (let at = 0; at < count; at += 1)
     replicas.push(await startSignIn({ kubeconfig, flags: [...own, ...flags] }))
