@@ -205,7 +205,7 @@ async function callbackOf(one: Browser, choice: ShownPage, person: string): Prom
   let address = form.action
   let method = 'POST'
   for (let hops = 0; hops < 10; hops += 1) {
-    const cookie = one.jar.header({ method, url: address, initiator: address.origin } as never)
+    const cookie = one.jar.header({ method, url: address, initiator: address.origin })
     const answer = await fetch(address, {
       method,
       redirect: 'manual',
