@@ -2,9 +2,11 @@
 import { createHook } from 'node:async_hooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SignInRefused } from '../../../../src/domain/signin/refusals.ts'
-import { type PasswordAttempt, createPasswordCheck } from '../../../../src/signin/password/check.ts'
+import { type PasswordCheck, createPasswordCheck } from '../../../../src/signin/password/check.ts'
 import { hashPassword, passwordHashText } from '../../../../src/signin/password/hash.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
+
+type PasswordAttempt = Parameters<PasswordCheck['verify']>[0]
 
 const PASSWORD = 'correct horse battery'
 const TEXT = passwordHashText(await hashPassword(PASSWORD, Buffer.alloc(16, 7)))
