@@ -76,8 +76,10 @@ async function perform(
       return
     }
     case 'end':
-      await endKey(name, { client })
+      // The Secret first where only it says that there is no key: a store that is behind then ends none.
+      if (step.reason === 'passwordChanged') await endKey(name, { client })
       await client.delete(SECRETS, { name, namespace }, { uid, resourceVersion }, 'end')
+      if (step.reason === 'notTaken') await endKey(name, { client })
       log.info({ session: name, user: session.user, reason: step.reason }, 'session ended')
       return
     default:
