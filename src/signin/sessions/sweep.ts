@@ -26,7 +26,7 @@ const LOOK_AGAIN_MS = 1000
 export async function sweepSessions(options: SweepOptions): Promise<void> {
   const { secrets, passwords, clock, signal } = options
   let pause = new AbortController()
-  // A Secret that is no session may have a password.
+  // Any other Secret may have a password.
   secrets.subscribe(({ before, after }) => {
     if ((after ?? before)?.object.type !== SESSION_TYPE) pause.abort()
   })
@@ -39,8 +39,8 @@ export async function sweepSessions(options: SweepOptions): Promise<void> {
 }
 
 /**
- * One round over all sessions; none before the watches have delivered everything. A session that can't be written now is looked at
- * in the next round.
+ * One round over all sessions; none before the watches have delivered everything. A session that can't be written now has its
+ * turn in the next round.
  */
 async function sweepOnce(options: SweepOptions): Promise<void> {
   const { secrets, passwords, clock, log, signal } = options

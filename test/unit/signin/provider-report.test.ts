@@ -114,7 +114,7 @@ describe('the report of the providers (27.1)', () => {
     expect(stored()).toMatchObject({ data: { status: expect.stringContaining('away') as string } })
   })
 
-  it('is tried again soon where it can not be stored', async () => {
+  it('is tried again soon where it cannot be stored', async () => {
     const { cluster, clock, stored, lines } = reporter()
     cluster.before = () => {
       throw refused(503, 'ServiceUnavailable')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SIGN_IN_SETTINGS_SECRET } from '../../../src/api/names.ts'
 import type { Secret } from '../../../src/api/objects.ts'
-import { type FullObject, fullObject, Store } from '../../../src/kube/informer/store.ts'
+import { fullObject, Store } from '../../../src/kube/informer/store.ts'
 import { followSignInSettings, type SignInState } from '../../../src/signin/settings.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { MemoryCluster } from '../../support/signin/memory-cluster.ts'
@@ -11,7 +11,7 @@ const NAMESPACE = 'platform-sign-in'
 
 function followed(publicUrl: string | null = null) {
   const cluster = new MemoryCluster()
-  const secrets = new Store(fullObject<Secret>) as Store<FullObject<Secret>>
+  const secrets = new Store(fullObject<Secret>)
   const { log, lines } = memoryLog()
   const seen: SignInState[] = []
   const settings = followSignInSettings({

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SIGN_IN_KEYS_SECRET } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { type FullObject, fullObject, Store } from '../../../../src/kube/informer/store.ts'
+import { fullObject, Store } from '../../../../src/kube/informer/store.ts'
 import { keepSealingKeys } from '../../../../src/signin/sealing/keep.ts'
 import { renewedKeys, sealingKeysIn, sealingKeysText } from '../../../../src/signin/sealing/plan.ts'
 import { refused } from '../../../support/fake-kube-client.ts'
@@ -56,7 +56,7 @@ describe('the keys that seal (25.3)', () => {
 
 /** A replica that keeps the keys of a cluster. */
 function replica(cluster = new MemoryCluster(), clock = manualClock(START_MS), fill = 1) {
-  const secrets = new Store(fullObject<Secret>) as Store<FullObject<Secret>>
+  const secrets = new Store(fullObject<Secret>)
   const { log, lines } = memoryLog()
   const stop = new AbortController()
   onTestFinished(() => stop.abort())

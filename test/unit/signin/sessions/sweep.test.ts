@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { type FullObject, fullObject, Store } from '../../../../src/kube/informer/store.ts'
+import { fullObject, Store } from '../../../../src/kube/informer/store.ts'
 import { PasswordHashes } from '../../../../src/signin/people/password-hashes.ts'
 import { SignInUsers } from '../../../../src/signin/people/sign-in-user.ts'
 import { sessionStep } from '../../../../src/signin/sessions/plan.ts'
@@ -82,7 +82,7 @@ function leader(differs: Partial<SignInSession> = {}) {
   const clock = manualClock(START_MS)
   const { log, lines } = memoryLog()
   const users = new SignInUsers()
-  const secrets = new Store(fullObject<Secret>) as Store<FullObject<Secret>>
+  const secrets = new Store(fullObject<Secret>)
   const passwords = new PasswordHashes(users, secrets, NAMESPACE)
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
