@@ -14,6 +14,7 @@ import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { passwordFlagsTable } from '../src/commands/password/command.ts'
 import { revokeFlagsTable } from '../src/commands/revoke/command.ts'
 import { sessionsFlagsTable } from '../src/commands/sessions/command.ts'
+import { signInFlagsTable } from '../src/commands/sign-in/flags.ts'
 import { syncerFlagsTable } from '../src/commands/syncer/flags.ts'
 import { targetFlagsTable } from '../src/commands/target/command.ts'
 import { tokenFlagsTable } from '../src/commands/token/command.ts'
@@ -37,6 +38,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'operating.md': {
     flags: managerFlagsTable(),
     'gateway-flags': gatewayFlagsTable(),
+    'sign-in-flags': signInFlagsTable(),
     'direct-flags': directFlagsTable(),
     'keygen-flags': keygenFlagsTable(),
     'check-flags': checkFlagsTable(),
