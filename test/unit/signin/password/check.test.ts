@@ -31,7 +31,7 @@ function createCheck() {
   })
   let addresses = 0
   const verify = (
-    attempt: Partial<PasswordAttempt>,
+    attempt: Partial<Parameters<PasswordCheck['verify']>[0]>,
     signal: AbortSignal = new AbortController().signal,
   ): Promise<string> => {
     addresses += 1
