@@ -274,15 +274,13 @@ test('only Leases are written after all faults, and no key is stuck in deletion'
   await expectCleanExit(operator)
 })
 
-/** Secrets and ConfigMaps are watched in the sign-in namespace, too. */
-const WATCHED_PATHS = WATCHED.length + 2
-
 /** Cuts every watch and holds its reopening; undefined where one is to relist, which drops its revision. */
 async function heldAtRevision(): Promise<Rule | undefined> {
   const holding = proxy.on(isWatch, { kind: 'hold' })
   proxy.cut(isWatch)
   const areHeld = () =>
-    new Set(holding.hits.map(({ path }) => path)).size === WATCHED_PATHS || undefined
+    // Secrets and ConfigMaps of the sign-in namespace are watched, too.
+    new Set(holding.hits.map(({ path }) => path)).size === WATCHED.length + 2 || undefined
   await eventually('each watch is held', areHeld, SOON)
   if (!holding.hits.some(({ query }) => query.has('sendInitialEvents'))) return holding
   holding.release()

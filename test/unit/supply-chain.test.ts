@@ -36,7 +36,7 @@ describe('packages', () => {
   })
 })
 
-test('the program starts no process and writes no file but the audit log, the state of a direct endpoint, and a kubeconfig for who asks', () => {
+test('the program starts no process but the browser of a person, and writes no file but the audit log, the state of a direct endpoint, and a kubeconfig and sign-ins for who asks', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
   const sources = files.filter((name) => name.endsWith('.ts'))
   const textOf = (name: string): string => readFileSync(join(ROOT, 'src', name), 'utf8')
@@ -62,6 +62,8 @@ test('the program starts no process and writes no file but the audit log, the st
     'audit/files/upkeep.ts',
     'authn/token/state-files.ts',
     'commands/kubeconfig/command.ts',
+    'commands/login/browser.ts',
+    'commands/login/sign-ins-file.ts',
     'runtime/kept-file.ts',
   ])
 })

@@ -1,6 +1,6 @@
 // What a sign-in provider sends (threats of part 25): the claims of a person.
 import type { OidcProvider } from '../../src/api/config.gen.ts'
-import { type JsonMap, ownValue } from '../../src/domain/json/json.ts'
+import { type JsonMap, ownValue, stringOf } from '../../src/domain/json/json.ts'
 import { SignInRefused } from '../../src/domain/signin/refusals.ts'
 import { identityOf } from '../../src/signin/providers/oidc/claims.ts'
 import { boundedJsonMap } from '../../src/signin/providers/oidc/metadata.ts'
@@ -39,7 +39,7 @@ function checked(claims: JsonMap, identity: Identity): string {
   const { subject, username, email, emailVerified, groups, extraClaims } = identity
   mustHold(
     'the subject is another',
-    subject === `${String(claims['iss'])}#${String(claims['sub'])}`,
+    subject === `${stringOf(claims['iss'])}#${stringOf(claims['sub'])}`,
   )
   mustHold('the e-mail has another source', email === null || email === ownValue(claims, 'email'))
   const isVerified = email !== null && ownValue(claims, 'email_verified') === true

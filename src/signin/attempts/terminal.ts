@@ -38,7 +38,7 @@ export function terminalOf(parameters: URLSearchParams): Terminal | string | nul
   if (!challenge || !CHALLENGE.test(challenge))
     return 'code_challenge is a SHA-256 in base64url: 43 of A-Z, a-z, 0-9, _ and -'
   if (port === null || port === undefined) return { port: null, state, challenge }
-  const number = /^\d{4,5}$/.test(port) ? Number(port) : 0
+  const number = /^[1-9]\d{3,4}$/.test(port) ? Number(port) : 0
   if (number < PORTS.first || number > PORTS.last)
     return `port is a number from ${PORTS.first} to ${PORTS.last}`
   return { port: number, state, challenge }

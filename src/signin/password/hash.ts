@@ -81,4 +81,4 @@ const scryptOf = (password: string, salt: Buffer): Promise<Buffer> =>
     )
   })
 
-const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '')

@@ -3,10 +3,10 @@ import { hash } from 'node:crypto'
 import type { KubeObject } from '../../api/objects.ts'
 import type { User, UserSpec, UserStatus } from '../../api/user.gen.ts'
 import { type Untyped, fieldsOf, stringOf } from '../../domain/json/json.ts'
+import { hasExpectedName } from '../../domain/people/object-name.ts'
 import { type PlatformUser, userOf } from '../../domain/people/user.ts'
 import { Store } from '../../kube/informer/store.ts'
 import { type PasswordRef, passwordRefOf } from '../password/password-ref.ts'
-import { hasExpectedName } from '../../domain/people/object-name.ts'
 
 /** An account at a provider. */
 interface UserAccount {
@@ -51,9 +51,10 @@ export function signInUserOf(object: KubeObject): SignInUser {
 
 function identityOf(entry: unknown): UserAccount {
   const { connector, subject } = fieldsOf(entry)
-  const isSound = subject === undefined || typeof subject === 'string'
+  // An empty subject is malformed, not absent: an account can't claim it.
+  const isSound = subject === undefined || (typeof subject === 'string' && subject !== '')
   return typeof connector === 'string' && isSound
-    ? { connector, subject: stringOf(subject) || null }
+    ? { connector, subject: stringOf(subject) ?? null }
     : NO_IDENTITY
 }
 

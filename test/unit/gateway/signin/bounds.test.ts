@@ -68,9 +68,12 @@ async function crowded(count: number) {
 
 describe('requests to sign in (25.1)', () => {
   test('are a hundred at a time: the next one is refused, until one of them has its answer', async () => {
-    const { clients, asked, ask, waiting, counted } = await crowded(100)
-    for (const client of clients) client.write(head('GET /login'))
+    const { clients, asked, ask, waiting, counted, process } = await crowded(100)
+    const starts = [head('GET /login'), `${head(POST, 'Content-Length: 3')}abc`]
+    for (const [at, client] of clients.entries()) client.write(starts[at % 2] ?? '')
     await asked()
+    const isWhole = (): boolean => process.received.every((one) => one.isWhole)
+    await eventually('all bodies are there', () => isWhole() || undefined, WITHIN)
     const refused = await ask('GET /login')
     expect(refused).toMatchObject({ code: 429, headers: { 'retry-after': '1' } })
     expect(refused.body).toContain('limit 100')
@@ -130,6 +133,18 @@ describe('a request to sign in (25.1)', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  test('leaves no timer behind when it has its answer', async () => {
+    const { clients, asked, waiting, clock } = await crowded(1)
+    const [client = expect.unreachable()] = clients
+    client.write(head('GET /login'))
+    await asked()
+    expect(clock.pending()).toBeGreaterThan(0)
+    const closed = once(client.resume(), 'close')
+    waiting[0]?.end('page')
+    await closed
+    expect(clock.pending()).toBe(0)
+  })
+
   test('ends after 30 s when its client is still sending', async () => {
     const { clients, asked, clock } = await crowded(1)
     const [client = expect.unreachable()] = clients
@@ -170,8 +185,11 @@ describe('a request to sign in (25.1)', () => {
     const answer = once(client, 'data')
     client.write(head('GET /login'))
     await opened
+    const startMs = performance.now()
     await clock.advance(30_000)
     expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 504 /)
+    // Not when the connection gives up, which takes five seconds.
+    expect(performance.now() - startMs).toBeLessThan(3000)
   })
 })
 

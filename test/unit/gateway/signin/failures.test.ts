@@ -1,4 +1,5 @@
 // A sign-in process that is away, whose certificate is not trusted, or that does not take the gateway (contract 25.1).
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,8 +134,18 @@ describe('the authority of the sign-in process (25.1)', () => {
     })
     expect(await ask('GET /login')).toMatchObject({ code: 200, body: 'page' })
     expect(warned).toEqual([])
-    const body = ['Content-Length: 3']
-    expect(await ask('POST /auth/password/login', body, 'abc')).toMatchObject({ code: 503 })
+  })
+
+  test('is asked for again, and a request whose body was read in part is not sent', async () => {
+    const process = await startStandIn(afterBody(PAGE))
+    const { connect } = await gatewayTo(process, {
+      authority: authorityOf(OTHER.caPem, PAIR.caPem),
+    })
+    const client = await connect()
+    client.write('POST /auth/password/login HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc')
+    const [answer] = (await once(client, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 503 /)
+    expect(process.received).toEqual([])
   })
 
   test('may be replaced while requests are under way', async () => {
@@ -241,6 +252,16 @@ describe('ConfigMap platform-sign-in-ca (25.1)', () => {
     await clock.advance(60_000)
     expect(await authority.again()).toBe('one')
     expect(warned).toEqual(['authority'])
+  })
+
+  test('counts as it was while it is read again: a request waits for the first read alone', async () => {
+    const clock = manualClock(0)
+    const { authority, reads, hang } = configMap(clock)
+    await authority.current()
+    hang()
+    await clock.advance(60_000)
+    expect(await authority.current()).toBe('one')
+    expect(reads).toHaveLength(2)
   })
 
   test('that is not read within 5 s is unknown', async () => {

@@ -89,6 +89,43 @@ describe('a request to sign in (25.1)', () => {
   })
 
   test.each([
+    { name: 'a length and chunks', headers: ['Content-Length: 5', 'Transfer-Encoding: chunked'] },
+    { name: 'chunks and a length', headers: ['Transfer-Encoding: chunked', 'Content-Length: 5'] },
+    { name: 'two lengths', headers: ['Content-Length: 5', 'Content-Length: 6'] },
+    { name: 'one length twice', headers: ['Content-Length: 5', 'Content-Length: 5'] },
+    { name: 'a list of lengths', headers: ['Content-Length: 5, 5'] },
+    { name: 'a signed length', headers: ['Content-Length: +5'] },
+    { name: 'a length in hexadecimal', headers: ['Content-Length: 0x5'] },
+    { name: 'chunks twice', headers: ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'] },
+    { name: 'an encoding of another name', headers: ['Transfer-Encoding: xchunked'] },
+    { name: 'an encoding after a tab of its own', headers: ['Transfer-Encoding: \u000bchunked'] },
+    { name: 'a space before the colon', headers: ['Content-Length : 5'] },
+    { name: 'a folded header', headers: ['X-A: b', ' Transfer-Encoding: chunked'] },
+    { name: 'a bare line feed', headers: ['X-A: b\nTransfer-Encoding: chunked'] },
+    { name: 'a NUL', headers: ['X-A: \0'] },
+  ])('with $name is refused: two servers could read it differently', async ({ headers }) => {
+    const process = await startStandIn(PAGE)
+    const { ask } = await gatewayTo(process)
+    const smuggled = '0\r\n\r\nGET /auth/oidc/login HTTP/1.1\r\nHost: h\r\n\r\n'
+    const { text } = await ask('POST /auth/password/login', headers, smuggled)
+    expect(text).toMatch(/^HTTP\/1\.1 400 /)
+    expect(text.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
+    expect(process.received).toEqual([])
+  })
+
+  test.each([
+    { name: 'two hosts', headers: ['Host: q.example.com'] },
+    { name: 'two types', headers: ['Content-Type: a/b', 'Content-Type: c/d'] },
+    { name: 'two origins', headers: ['Origin: https://a', 'Origin: https://b'] },
+    { name: 'another encoding', headers: ['Transfer-Encoding: gzip, chunked'] },
+  ])('with $name is refused before its body is read', async ({ headers }) => {
+    const process = await startStandIn(PAGE)
+    const { ask } = await gatewayTo(process)
+    expect(await ask('POST /auth/password/login', headers)).toMatchObject({ code: 400 })
+    expect(process.received).toEqual([])
+  })
+
+  test.each([
     { name: 'a WebSocket', headers: ['Upgrade: websocket'] },
     { name: 'HTTP/2', headers: ['Upgrade: h2c', 'HTTP2-Settings: AAAA'] },
   ])('cannot be an upgrade to $name', async ({ headers }) => {
