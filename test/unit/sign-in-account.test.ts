@@ -1,4 +1,4 @@
-// What a thief of the sign-in process's account can do, by the roles that are shipped (contract 25.1, 25.9).
+// The account of the sign-in process, by the roles that are shipped: a thief of it reads no key (contract 25.1, 25.9).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
