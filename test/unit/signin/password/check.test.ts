@@ -6,7 +6,6 @@ import { type PasswordCheck, createPasswordCheck } from '../../../../src/signin/
 import { hashPassword, passwordHashText } from '../../../../src/signin/password/hash.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
-
 const PASSWORD = 'correct horse battery'
 const TEXT = passwordHashText(await hashPassword(PASSWORD, Buffer.alloc(16, 7)))
 
