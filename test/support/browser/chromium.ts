@@ -22,6 +22,8 @@ interface ChromiumOptions {
   /** As ensureChromium found it. */
   readonly program: string
   readonly flags?: readonly string[]
+  /** Rules of the resolver; absent = no name but localhost is known, so that no page reaches the Internet. */
+  readonly resolved?: string
 }
 
 /** A browser without windows. */
@@ -31,17 +33,20 @@ export interface Chromium {
   readonly close: () => Promise<void>
 }
 
-/** No page reaches the Internet. */
-const ONLY_LOOPBACK = '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1'
+const ONLY_LOOPBACK = 'MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1'
 
 /** A step takes no longer, on a busy machine. */
 const STEP_MS = 20_000
 
 /** Starts the program; the caller closes it. */
-export async function startChromium({ program, flags = [] }: ChromiumOptions): Promise<Chromium> {
+export async function startChromium({
+  program,
+  flags = [],
+  resolved = ONLY_LOOPBACK,
+}: ChromiumOptions): Promise<Chromium> {
   const browser = await chromium.launch({
     executablePath: program,
-    args: [ONLY_LOOPBACK, ...flags],
+    args: [`--host-resolver-rules=${resolved}`, ...flags],
     env: { ...definedEnv(), ...chromiumEnv(program) },
   })
   return {

@@ -1,4 +1,4 @@
-// Pictures of pages in docs/, which tests take: written where UPDATE_SCREENSHOTS is 1, else held against the page.
+// Pictures of pages in docs/, which tests take: written where UPDATE_FROM_CHROMIUM is 1, else held against the page.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 const DOCS = join(import.meta.dirname, '../../../docs')
 
 /**
- * How much the page differs from its picture, which is written first where UPDATE_SCREENSHOTS is 1.
+ * How much the page differs from its picture, which is written first where UPDATE_FROM_CHROMIUM is 1.
  *
  * @param path of the picture, below docs/
  * @returns the share of pixels, and 1 where the sizes differ; versions of Chromium draw edges of letters differently
@@ -14,7 +14,7 @@ const DOCS = join(import.meta.dirname, '../../../docs')
 export async function pictureDifference(page: Page, path: string): Promise<number> {
   const file = join(DOCS, path)
   const taken = await page.screenshot({ animations: 'disabled', caret: 'hide' })
-  if (process.env['UPDATE_SCREENSHOTS'] === '1') writeFileSync(file, taken)
+  if (process.env['UPDATE_FROM_CHROMIUM'] === '1') writeFileSync(file, taken)
   const images = [readFileSync(file), taken].map((image) => image.toString('base64'))
   const blank = await page.context().newPage()
   const share = await blank.evaluate<number>(`(${COMPARE})(${JSON.stringify(images)})`)
