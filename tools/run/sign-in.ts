@@ -127,8 +127,7 @@ export async function givePassword({ management, folders }: SignInOptions): Prom
   }
   const input = JSON.stringify(secret)
   await mustKubectl(management, ['apply', '--server-side', '-f', '-'], { input })
-  // The first sign-in at the provider claims the User of its name.
-  const spec = { passwordRef: { name: PASSWORD_SECRET }, identities: [{ connector: 'oidc' }] }
+  const spec = { passwordRef: { name: PASSWORD_SECRET } }
   const patch = ['patch', 'users.management.platform.sh', USER, '--type=merge', '-p']
   await mustKubectl(management, [...patch, JSON.stringify({ spec })])
 }
