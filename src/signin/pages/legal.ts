@@ -9,7 +9,7 @@ const KEPT: ReadonlySet<string> = new Set(['p', 'br', 'b', 'i', 'em', 'strong', 
 
 /** Elements whose content is no text for people. */
 const DROPPED: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript', 'iframe'])
-/** Elements deeper than this are shown as their text. */
+/** Elements deeper than this are left out. */
 const MAX_DEPTH = 16
 
 /** The text as safe HTML. */

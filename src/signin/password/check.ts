@@ -6,7 +6,7 @@ import { type CountedAttempt, createAttemptLimits } from './attempt-limits.ts'
 import { NO_HASH, hasHash, passwordFault, passwordHashIn } from './hash.ts'
 
 /** What a person typed, and where it came from. */
-export interface PasswordAttempt extends CountedAttempt {
+interface PasswordAttempt extends CountedAttempt {
   /** Of any length. Secret. */
   readonly password: string
 }

@@ -21,7 +21,7 @@ const STATE_BYTES = 32
 /** `POST /auth/password/login`. */
 export async function passwordRoute(context: RouteContext): Promise<RouteAnswer> {
   const { request, state, deps, trace, signal } = context
-  if (!state.hasPasswords) throw new HttpFault(404, 'nobody signs in with a password here')
+  if (!state.hasPasswords) throw new HttpFault(404, 'passwords are off here')
   trace.provider = PASSWORD
   const fields = await bodyFields(request, [FORM_TYPE, JSON_TYPE], MAX_BODY_BYTES)
   const destination = destinationOf(new URLSearchParams([...fields]))

@@ -13,7 +13,7 @@ import type { SignInSession } from '../sessions/session.ts'
 import type { SessionDeps } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 
-/** The id and the kind of passwords, where others have those of a provider. */
+/** Id and kind of the one way to sign in that needs no provider. */
 export const PASSWORD = 'password'
 
 /** The parts that the routes share. */

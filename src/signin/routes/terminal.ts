@@ -21,7 +21,7 @@ export async function terminalTokenRoute(context: RouteContext): Promise<RouteAn
   if (stored === null) throw new SignInRefused('code_refused', 'code, verifier or session')
   trace.of(stored.session)
   const user = await readUser(stored.session.user, deps.people)
-  // A User who was made anew under this name may be another person.
+  // Another User of this name may be another person.
   if (user === null || user.uid !== stored.session.userUid || isLockedOut(user))
     throw new SignInRefused('user_disabled', 'the User is gone or disabled')
   const key = await makeKey(stored, { user, place: 'terminal' }, deps.sessions)

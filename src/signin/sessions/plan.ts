@@ -2,7 +2,7 @@
 // collector of Kubernetes then deletes it as soon as the key is gone.
 import type { SignInSession } from './session.ts'
 
-/** How long a session is kept whatever becomes of its key, so that its attempt can't be taken twice. */
+/** How long a session is kept whatever becomes of its key, so that its attempt makes one session. */
 const KEPT_MS = 600_000
 
 /** A session with what decides about it. */

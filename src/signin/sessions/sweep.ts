@@ -26,7 +26,7 @@ const LOOK_AGAIN_MS = 1000
 export async function sweepSessions(options: SweepOptions): Promise<void> {
   const { secrets, passwords, clock, signal } = options
   let pause = new AbortController()
-  // A Secret that is no session may have a password.
+  // Any other Secret may have a password.
   secrets.subscribe(({ before, after }) => {
     if ((after ?? before)?.object.type !== SESSION_TYPE) pause.abort()
   })
@@ -39,8 +39,8 @@ export async function sweepSessions(options: SweepOptions): Promise<void> {
 }
 
 /**
- * One round over all sessions; none before the watches have delivered everything. A session that can't be written now is looked at
- * in the next round.
+ * One round over all sessions; none before the watches have delivered everything. A session that can't be written now has its
+ * turn in the next round.
  */
 async function sweepOnce(options: SweepOptions): Promise<void> {
   const { secrets, passwords, clock, log, signal } = options
@@ -76,8 +76,10 @@ async function perform(
       return
     }
     case 'end':
-      await endKey(name, { client })
+      // The Secret first where only it says that there is no key: a store that is behind then ends none.
+      if (step.reason === 'passwordChanged') await endKey(name, { client })
       await client.delete(SECRETS, { name, namespace }, { uid, resourceVersion }, 'end')
+      if (step.reason === 'notTaken') await endKey(name, { client })
       log.info({ session: name, user: session.user, reason: step.reason }, 'session ended')
       return
     default:

@@ -60,7 +60,8 @@ export class MemoryCluster {
         ),
       delete: (resource, { name }, { uid, resourceVersion }) =>
         call('delete', resource, name, () => {
-          const { metadata } = this.#existing(resource.kind, name)
+          const { metadata } = this.object(resource.kind, name) ?? {}
+          if (metadata === undefined) return null
           const isOther =
             (uid ?? metadata.uid) !== metadata.uid ||
             (resourceVersion ?? metadata.resourceVersion) !== metadata.resourceVersion

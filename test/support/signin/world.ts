@@ -8,7 +8,7 @@ import type { Secret } from '../../../src/api/objects.ts'
 import type { UserSpec } from '../../../src/api/user.gen.ts'
 import { signInSecretSettings } from '../../../src/domain/settings/secret-settings.ts'
 import { SignInRefused } from '../../../src/domain/signin/refusals.ts'
-import { type FullObject, Store, fullObject } from '../../../src/kube/informer/store.ts'
+import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { objectNameFor } from '../../../src/people/people-index.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
 import { CallbackLimits } from '../../../src/signin/attempts/callback-limits.ts'
@@ -93,7 +93,7 @@ export class SignInWorld {
   readonly memory = memoryLog()
   readonly users = new SignInUsers()
   readonly secrets = new Store(fullObject<Secret>)
-  readonly passwords = new PasswordHashes(this.users, this.secrets as SecretStore, NAMESPACE)
+  readonly passwords = new PasswordHashes(this.users, this.secrets, NAMESPACE)
   readonly reports: AttemptReport[] = []
   readonly teams = new Set<string>()
   /** Who signs in at the provider. */
@@ -104,7 +104,6 @@ export class SignInWorld {
   verdict: TokenVerdict = 'gateway'
   /** Whether the gateway takes keys. */
   gatewayWorks = true
-  maxTeams = 2000
   #random = 0
   readonly #handler
 
@@ -113,7 +112,7 @@ export class SignInWorld {
     this.cluster.feed('User', this.users.store)
     this.cluster.feed('Secret', this.secrets)
     const followed = followSignInSettings({
-      secrets: this.secrets as SecretStore,
+      secrets: this.secrets,
       namespace: NAMESPACE,
       publicUrl: null,
       createProviders: () => this.providers,
@@ -197,7 +196,7 @@ export class SignInWorld {
     return {
       status: answer.status,
       headers: answer.headers as BrowserAnswer['headers'],
-      body: String(answer.body),
+      body: Buffer.isBuffer(answer.body) ? answer.body.toString() : '',
     }
   }
 
@@ -224,7 +223,6 @@ export class SignInWorld {
       has: (team: string) => this.teams.has(team),
       count: () => this.teams.size + this.cluster.all('Team').length,
     }
-    const world = this
     return {
       state,
       sealingKeys: () => this.keys,
@@ -232,9 +230,7 @@ export class SignInWorld {
         client,
         users,
         teams,
-        get maxTeams() {
-          return world.maxTeams
-        },
+        maxTeams: 2000,
         teamsFull: () => undefined,
         clock,
         log,
@@ -268,5 +264,3 @@ export class SignInWorld {
       : null
   }
 }
-
-type SecretStore = Store<FullObject<Secret>>

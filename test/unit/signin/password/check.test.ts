@@ -2,7 +2,7 @@
 import { createHook } from 'node:async_hooks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { SignInRefused } from '../../../../src/domain/signin/refusals.ts'
-import { type PasswordAttempt, createPasswordCheck } from '../../../../src/signin/password/check.ts'
+import { type PasswordCheck, createPasswordCheck } from '../../../../src/signin/password/check.ts'
 import { hashPassword, passwordHashText } from '../../../../src/signin/password/hash.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
@@ -29,7 +29,7 @@ function createCheck() {
   })
   let addresses = 0
   const verify = (
-    attempt: Partial<PasswordAttempt>,
+    attempt: Partial<Parameters<PasswordCheck['verify']>[0]>,
     signal: AbortSignal = new AbortController().signal,
   ): Promise<string> => {
     addresses += 1

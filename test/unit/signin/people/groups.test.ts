@@ -48,7 +48,7 @@ describe('the groups of a person at a provider (24.4, 25.4, SD)', () => {
     expect(keep(5000, ['^group-1\\d$'])()).toHaveLength(10)
   })
 
-  it('leave out a name that a User can not hold, with its prefix', () => {
+  it('leave out a name that a User cannot hold, with its prefix', () => {
     const long = (length: number) => ({ groups: named('g'.repeat(length)), groupsPrefix: 'corp:' })
     expect(keptGroups(long(1019), all)).toHaveLength(1)
     expect(keptGroups(long(1020), all)).toHaveLength(0)
@@ -64,7 +64,7 @@ describe('the groups of a person at a provider (24.4, 25.4, SD)', () => {
     expect(performance.now() - startMs).toBeLessThan(2000)
   })
 
-  it('replace the ones of their connector alone in the User', () => {
+  it('replace in the User the groups of their connector alone', () => {
     const before = [
       { connector: 'oidc', name: 'old' },
       { connector: 'saml', name: 'dev' },

@@ -41,7 +41,7 @@ const refuse = (reason: string): object => ({ kind: 'refuse', reason })
 
 const ROWS: readonly Row[] = [
   { title: 'makes the first of its name', step: { kind: 'create', username: 'ada' } },
-  { title: 'makes nobody where that is off', mayCreate: false, step: refuse('user_unknown') },
+  { title: 'makes no User where that is off', mayCreate: false, step: refuse('user_unknown') },
   {
     title: 'is who has its subject, whatever the name is now (24.3: subject before name)',
     account: { username: 'grace' },

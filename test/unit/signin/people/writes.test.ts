@@ -84,7 +84,7 @@ describe('the User of an account (24.3, 25.4)', () => {
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
-  it('is the one that another replica made a moment ago, of which no watch has told (SC)', async () => {
+  it('is the one that another replica made a moment ago, of which no watch has word yet (SC)', async () => {
     const { cluster, deps } = people()
     cluster.isStale = true
     put(cluster, 'ada', { identities: [{ connector: 'oidc', subject: SUBJECT }] })
@@ -192,7 +192,7 @@ describe('a sign-in, recorded in the User (24.1, 25.4)', () => {
     })
   })
 
-  it('is refused where the User was made anew meanwhile', async () => {
+  it('is refused where the User is another one meanwhile', async () => {
     const { cluster, deps } = people()
     const user = await signIn(deps)
     cluster.before = ({ verb }) => {
@@ -223,7 +223,7 @@ describe('the Teams of a sign-in (24.4, SD)', () => {
     ])
   })
 
-  it('are never changed where one exists of which no watch has told', async () => {
+  it('are never changed where one exists of which no watch has word yet', async () => {
     const { cluster, deps } = people()
     await makeTeams('oidc', groups, deps)
     const before = cluster.all('Team')

@@ -87,7 +87,7 @@ describe('a POST (25.2, SF)', () => {
     },
   )
 
-  it('of another site signs out nobody, whatever cookies the browser has (25.9, SF)', async () => {
+  it('of another site signs no person out, whatever cookies the browser has (25.9, SF)', async () => {
     const world = new SignInWorld()
     const browser = await signedIn(world)
     const forged = await browser.forge(
@@ -100,7 +100,7 @@ describe('a POST (25.2, SF)', () => {
     expect((await browser.navigate(`${PLATFORM}/login`)).text).toContain('Signed in as ada')
   })
 
-  it('of another site signs nobody in as the attacker (25.9, SA)', async () => {
+  it('of another site signs no person in as the attacker (25.9, SA)', async () => {
     const world = new SignInWorld()
     world.userWithPassword('mallory')
     const browser = world.browser()
@@ -152,7 +152,7 @@ describe('a browser that works without JavaScript (25.2)', () => {
     expect(page.url.href).toBe(`${PLATFORM}/oidc/apps/authorize?a=b`)
   })
 
-  it('keeps its cookie where the key can not be ended now', async () => {
+  it('keeps its cookie where the key cannot be ended now', async () => {
     const world = new SignInWorld()
     const browser = await signedIn(world)
     world.cluster.before = ({ verb }) => {
@@ -262,8 +262,8 @@ describe('a request (25.2)', () => {
     const asked = { method: 'GET', path: '/none', ...(accept === undefined ? {} : { accept }) }
     const answer = await ask(new SignInWorld(), asked)
     expect(answer.headers['content-type']).toBe(type)
-    if (type === JSON_TYPE)
-      expect(JSON.parse(answer.body)).toMatchObject({ kind: 'Status', code: 404 })
+    const start = type === JSON_TYPE ? '{"kind":"Status"' : '<!doctype html>'
+    expect(answer.body.startsWith(start)).toBe(true)
   })
 
   it.each([
@@ -285,7 +285,7 @@ describe('a request (25.2)', () => {
     expect((await ask(world, { method: 'GET', path: '/login' })).status).toBe(503)
   })
 
-  it('whose client leaves is no outage in metrics and log', async () => {
+  it('whose client leaves leaves no outage in metrics and log', async () => {
     const world = new SignInWorld()
     world.userWithPassword('ada')
     const left = new AbortController()

@@ -135,7 +135,7 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
     const answers = await Promise.all(
       [1, 2].map(() => exchange(world, { code, code_verifier: VERIFIER })),
     )
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400])
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400])
     expect(world.cluster.all('OwnedAccessKey')).toHaveLength(1)
   })
 
@@ -143,7 +143,7 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
     ['is disabled', (world) => world.userWithPassword('ada', { disabled: true })],
     ['is gone', (world) => world.cluster.remove('User', 'ada')],
     [
-      'was made anew, maybe for another person',
+      'is another one, maybe of another person',
       (world) => {
         world.cluster.remove('User', 'ada')
         world.userWithPassword('ada')
