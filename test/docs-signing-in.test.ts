@@ -1,5 +1,5 @@
 // docs/sign-in/README.md names what a sign-in makes and what is logged of it as the program does.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SESSION_TYPE } from '../src/api/names.ts'
@@ -10,7 +10,8 @@ import { ATTEMPT_MS, signInName } from '../src/signin/attempts/attempt.ts'
 import { SESSION_COOKIE } from '../src/signin/http/cookies.ts'
 import { newTeams } from '../src/signin/people/groups.ts'
 
-const PAGE = readFileSync(join(import.meta.dirname, '../docs/sign-in/README.md'), 'utf8')
+const FOLDER = join(import.meta.dirname, '../docs/sign-in')
+const PAGE = readFileSync(join(FOLDER, 'README.md'), 'utf8')
 
 /** The text of a section, without its heading. */
 const section = (title: string): string => PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
@@ -25,6 +26,12 @@ const ATTEMPT: SignInOutcome = {
 
 describe('docs/sign-in/README.md', () => {
   const made = section('What a sign-in makes')
+
+  test('links each page beside it', () => {
+    const pages = readdirSync(FOLDER).filter((name) => name !== 'README.md')
+    expect(pages.length).toBeGreaterThan(2)
+    expect(pages.filter((name) => !PAGE.includes(`](${name})`))).toEqual([])
+  })
 
   test('has the names of what a sign-in makes (25.3, 25.4)', () => {
     expect(signInName('oidc', 'state')).toMatch(/^login-.{26}$/)

@@ -87,7 +87,7 @@ export function startDirectApi(self: DirectProcess, parts: DirectParts): DirectA
         ),
         expiryHeaders: (headers, caller) =>
           withTokenExpiryHeaders(headers, tokenCaller(caller).token, tokens.nowMs()),
-        observers: [answerMetrics(metrics.answered, clock), accessLog(log)],
+        observers: [answerMetrics(metrics.answered, clock), accessLog(log, clock)],
         log,
       }),
   }

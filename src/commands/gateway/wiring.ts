@@ -167,7 +167,7 @@ function handlerFactory(
       targets: createTargetRegistry({ target: { kind: 'Management' }, upstream }, connected),
       expiryHeaders: (headers, caller, isUse) =>
         withExpiryHeaders(headers, { caller: keyCaller(caller), isUse }, caps(), clock.nowMs()),
-      observers: [answerMetrics(metrics.answered, clock), accessLog(log)],
+      observers: [answerMetrics(metrics.answered, clock), accessLog(log, clock)],
       log,
     })
 }

@@ -30,7 +30,7 @@ export const run = (argv: readonly string[]): Promise<number> =>
   runProcess(readSignInSettings(argv, processInputs), { createMetrics: createSignInMetrics, start })
 
 const SERVER_STOPS_WITHIN_MS = 20_000
-/** Name of its Service, as in config/signin, and of its field manager. */
+/** Name of its Service, as in config/sign-in, and of its field manager. */
 const SERVICE = 'sign-in'
 
 /** Starts all parts; they stop in reverse order (lifecycle.onStop). */

@@ -62,5 +62,9 @@ export function outcomeIn(header: string): SignInOutcome | null {
   }
 }
 
+/** Whether a session has begun or ended, which an attempt that fails never causes. */
+export const changesSession = ({ outcome }: SignInOutcome): boolean =>
+  outcome === 'signed_in' || outcome === 'signed_out'
+
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= LONGEST_TEXT

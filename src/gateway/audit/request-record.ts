@@ -18,6 +18,7 @@ import {
   NOTHING_RECORDED,
   decideAudit,
 } from '../../domain/audit/policy.ts'
+import { changesSession } from '../../domain/signin/outcome.ts'
 import { formatMicroTime } from '../../domain/time.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
@@ -127,10 +128,12 @@ export class RequestRecord {
     const { context, answer, failure } = decision
     this.#settle()
     if (this.#isOver || !isAudited(context)) return answer
-    if (context.caller === null)
-      return changesSession(context)
+    if (context.caller === null) {
+      const { signIn } = context
+      return signIn !== null && changesSession(signIn)
         ? this.#finishSignIn(decision)
         : this.#finishAnonymous(decision)
+    }
     const outcome = outcomeOf(decision, this.#level)
     if (failure !== null || !isLongRunningEvent(context))
       return this.#finishWithBodies(decision, outcome)
@@ -296,10 +299,6 @@ const ignore = (): void => undefined
 /** Whether requests of the route are recorded: public pages and reviews of API servers are not (contract 21.2). */
 const isAudited = ({ target, path }: RequestContext): boolean =>
   target !== 'Public' && target !== 'Webhook' && path !== VERSION_ROUTE
-
-/** Whether a session has begun or ended: without a limit, as an attempt that fails causes no such event. */
-const changesSession = ({ signIn }: RequestContext): boolean =>
-  signIn?.outcome === 'signed_in' || signIn?.outcome === 'signed_out'
 
 /** Whether the policy names the request: a level, and a stage that it may have. */
 function isNamed({ level, omitStages }: AuditDecision, context: RequestContext): boolean {

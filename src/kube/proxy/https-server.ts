@@ -19,6 +19,9 @@ interface HttpsServerOptions {
 /** Maximum bytes of the head of an answer: cookies and a policy of content take some kilobytes. */
 const LONGEST_ANSWER_HEAD = 32_768
 
+/** Maximum connections: clients that leave while one opens would make more and more of them. Further requests wait. */
+const MOST_CONNECTIONS = 100
+
 /** Open connections to one server. */
 export class HttpsServer {
   readonly #clock: Clock
@@ -28,6 +31,7 @@ export class HttpsServer {
   constructor({ origin, ca, clock }: HttpsServerOptions) {
     this.#clock = clock
     this.#pool = new Pool(origin, {
+      connections: MOST_CONNECTIONS,
       pipelining: 1,
       allowH2: false,
       bodyTimeout: 0,

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { type RulesReview, rulesOf } from '../../support/own-rights.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { type Impersonation, KEY_EXTRA, gatewayAccountClient } from './in-process-gateway.ts'
 
@@ -142,18 +143,12 @@ describe('an impersonated request is authorized by the rights of its user (10.5)
   })
 })
 
-interface Rule {
-  readonly verbs: readonly string[]
-  readonly apiGroups?: readonly string[]
-  readonly resources?: readonly string[]
-  readonly resourceNames?: readonly string[]
-  readonly nonResourceURLs?: readonly string[]
-}
+const asGateway = (path: string, body: object) => gateway<RulesReview>('POST', path, {}, body)
 
 describe('the own rights of the gateway (12.1)', () => {
   test('are exactly these, beside those of every account', async () => {
     const [own, unprivileged] = await Promise.all([
-      rulesOf(gateway, 'platform-system'),
+      rulesOf(asGateway, 'platform-system'),
       rulesOf(await unprivilegedClient(), 'platform-system'),
     ])
     const granted = own.filter((rule) => !unprivileged.includes(rule))
@@ -199,7 +194,7 @@ describe('the own rights of the gateway (12.1)', () => {
 
   test('include no Secrets and ConfigMaps of other namespaces, but for the CA of the sign-in process (25.1)', async () => {
     const ofOthers = async (namespace: string) =>
-      (await rulesOf(gateway, namespace)).filter((rule) => / (?:secrets|configmaps)/.test(rule))
+      (await rulesOf(asGateway, namespace)).filter((rule) => / (?:secrets|configmaps)/.test(rule))
     expect(await ofOthers('default')).toEqual([])
     expect(await ofOthers('platform-system-sign-in')).toEqual([
       'get: configmaps platform-sign-in-ca',
@@ -251,44 +246,5 @@ const on = (...verbs: readonly string[]): string =>
 /** A client of a ServiceAccount without rights of its own. */
 async function unprivilegedClient() {
   const kubeconfig = await plane.serviceAccountKubeconfig('default', 'default')
-  const call: typeof gateway = (method, path, _as, body) =>
-    plane.raw(method, path, body, { kubeconfig })
-  return call
-}
-
-/** The rights of the client in a namespace, as `verbs: resources names of groups`. */
-async function rulesOf(call: typeof gateway, namespace: string): Promise<readonly string[]> {
-  const { body } = await call<{
-    readonly status: {
-      readonly incomplete: boolean
-      readonly resourceRules: readonly Rule[]
-      readonly nonResourceRules: readonly Rule[]
-    }
-  }>(
-    'POST',
-    '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
-    {},
-    {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectRulesReview',
-      spec: { namespace },
-    },
-  )
-  const { incomplete, resourceRules, nonResourceRules } = body.status
-  expect(incomplete).toBe(false)
-  return [...resourceRules, ...nonResourceRules].map(ruleText)
-}
-
-function ruleText({
-  verbs,
-  apiGroups = [],
-  resources = [],
-  resourceNames = [],
-  nonResourceURLs = [],
-}: Rule): string {
-  const list = (values: readonly string[]): string => values.toSorted().join(', ')
-  if (nonResourceURLs.length > 0) return `${list(verbs)}: path ${list(nonResourceURLs)}`
-  const names = resourceNames.length === 0 ? '' : ` ${list(resourceNames)}`
-  const groups = list(apiGroups)
-  return `${list(verbs)}: ${list(resources)}${names}${groups === '' ? '' : ` of ${groups}`}`
+  return (path: string, body: object) => plane.raw<RulesReview>('POST', path, body, { kubeconfig })
 }

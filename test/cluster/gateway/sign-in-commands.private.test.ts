@@ -36,11 +36,11 @@ async function signedIn() {
 
 /** A kubeconfig that gets its key of `token`. */
 function execKubeconfig(): string {
-  const [command = '', ...args] = [process.execPath, ...programArgs(), 'token', `--url=${url}`]
+  const args = [...programArgs(), 'token', `--url=${url}`]
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     interactiveMode: 'IfAvailable',
-    command,
+    command: process.execPath,
     args,
     env: [{ name: 'XDG_CONFIG_HOME', value: home }],
   }

@@ -55,7 +55,7 @@ async function gatewayWith(
     observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
   })
   const { log, lines } = memoryLog('debug')
-  const observers = [observer, accessLog(log)]
+  const observers = [observer, accessLog(log, systemClock())]
   const handler = serverHandlerFor(CALLER, send, { inFlight, observers, ...given })
   const server = await served(handler, { stalledMs })
   const endKey = (): void => {

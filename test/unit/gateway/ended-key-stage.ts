@@ -156,7 +156,7 @@ export function createStage({
       counts: COUNTS,
       clock,
     }),
-    observers: [accessLog(log)],
+    observers: [accessLog(log, clock)],
     log,
   })
   /** Starts a request with the part of its body that has arrived. */

@@ -182,7 +182,7 @@ export async function gateway(
     inFlight,
     observers: [
       answerMetrics((target, verb, code) => counted.push(`${target} ${verb} ${code}`), clock),
-      accessLog(log),
+      accessLog(log, clock),
     ],
     log,
   })

@@ -76,7 +76,10 @@ function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => 
       rights: () => ({ reasonFor: async () => null, rules: [] }),
     },
     scopeDenied: () => void trace.push('denied'),
-    observers: [answerMetrics((_, verb) => verbs.push(verb), manualClock(t0)), accessLog(log)],
+    observers: [
+      answerMetrics((_, verb) => verbs.push(verb), manualClock(t0)),
+      accessLog(log, manualClock(t0)),
+    ],
     log,
   })
   const ask = async (rest: string, given: Partial<HttpRequest> = {}) => {

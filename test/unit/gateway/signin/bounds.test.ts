@@ -193,6 +193,30 @@ describe('a request to sign in (25.1)', () => {
   })
 })
 
+test('clients that leave while no connection opens make no more than a hundred of them (25.1)', async () => {
+  let opened = 0
+  const silent = createServer((socket) => {
+    opened += 1
+    socket.on('error', () => undefined)
+    onTestFinished(() => void socket.destroy())
+  })
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => void silent.close())
+  const { port } = silent.address() as AddressInfo
+  const { connect, counted } = await gatewayTo({ origin: `https://localhost:${port}` })
+  for (let round = 0; round < 3; round += 1) {
+    const clients = await Promise.all(Array.from({ length: 60 }, () => connect()))
+    for (const client of clients) client.write(head('GET /login'))
+    const most = Math.min((round + 1) * 60, 100)
+    await eventually('they wait', () => opened >= most || undefined, WITHIN)
+    for (const client of clients) client.destroy()
+    const left = (round + 1) * 60
+    await eventually('they have left', () => counted.length === left || undefined, WITHIN)
+  }
+  expect(opened).toBe(100)
+})
+
 describe('an answer of the sign-in process (25.1)', () => {
   test('may not have a length of more than a megabyte', async () => {
     const process = await startStandIn((_, response) =>

@@ -1,6 +1,7 @@
 // Requests to sign in on their way through a listening gateway (contract 25.1).
 import { describe, expect, test } from 'vitest'
 import { outcomeHeader } from '../../../../src/domain/signin/outcome.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { gateway, withoutIds } from '../handler-builder.ts'
 import { PAGE, TOKEN, afterBody, gatewayTo, startStandIn } from './signing-in.ts'
 
@@ -251,6 +252,26 @@ describe('the answer of the sign-in process (25.1)', () => {
         },
       },
     ])
+  })
+
+  test('has a line in the access log, fifty times a second where it has changed no session', async () => {
+    const outcomes = ['refused', 'begun', 'signed_in', 'signed_out'] as const
+    let at = 0
+    const process = await startStandIn((_, response) => {
+      const outcome = outcomes[Math.floor(at / 40)] ?? 'refused'
+      at += 1
+      const header = outcomeHeader({ provider: '', subject: '', user: '', outcome, reason: null })
+      response.setHeader('x-platform-sign-in', header).end()
+    })
+    const clock = manualClock(0)
+    const { ask, lines } = await gatewayTo(process, { clock })
+    for (let times = 0; times < 160; times += 1) await ask('GET /login')
+    const logged = (): readonly unknown[] => lines.map(({ fields }) => fields['signInOutcome'])
+    const counts = outcomes.map((outcome) => logged().filter((one) => one === outcome).length)
+    expect(counts).toEqual([40, 10, 40, 40])
+    await clock.advance(1000)
+    await ask('GET /login')
+    expect(logged().at(-1)).toBe('refused')
   })
 
   test.each([

@@ -154,7 +154,7 @@ export async function gatewayTo({ origin }: Pick<StandIn, 'origin'>, parts: Gate
           (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
           clock,
         ),
-        accessLog(log),
+        accessLog(log, clock),
       ],
       log,
       signIn: process,
