@@ -161,6 +161,7 @@ describe('a page (25.2, SF)', () => {
     'red',
     'url(https://evil.example)',
     '#12',
+    '#12345',
     '</style><script>',
     '#ffffff}',
     '',
@@ -173,7 +174,19 @@ describe('a page (25.2, SF)', () => {
 
   it('takes the colours of the platform', () => {
     const { text } = renderPage(refusalPage('no'), { primaryColor: '#a1b2c3', accentColor: '#ABC' })
-    expect(text).toContain('--primary:#a1b2c3;--accent:#ABC;')
+    expect(text).toContain('--primary:#a1b2c3;--on-primary:#000;--accent:#ABC;')
+  })
+
+  it.each([
+    ['#fc0', '#000'],
+    ['#FFCC00', '#000'],
+    ['#ffcc0080', '#000'],
+    ['#757575', '#fff'],
+    ['#777777', '#000'],
+    ['#03f8', '#fff'],
+    ['#1f5fbf', '#fff'],
+  ])('has texts on buttons of colour %s that can be read', (primaryColor, text) => {
+    expect(renderPage(refusalPage('no'), { primaryColor }).text).toContain(`--on-primary:${text};`)
   })
 
   it('lets a browser send its origin with a form to the platform, and only there', () => {
