@@ -94,6 +94,15 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
       },
     ],
     [
+      'a second use after its key has ended',
+      async (code, world) => {
+        await exchange(world, { code, code_verifier: VERIFIER })
+        for (const { kind, metadata } of world.cluster.all('OwnedAccessKey'))
+          world.cluster.remove(kind, metadata.name)
+        return { code, code_verifier: VERIFIER }
+      },
+    ],
+    [
       'a session that is gone',
       (code, world) => {
         for (const { kind, metadata } of world.cluster.all('Secret'))
