@@ -7,7 +7,7 @@ import { type InformerFactory, createInformerFactory } from '../../kube/informer
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { createTeamStore, parseTeam } from '../../people/people-index.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
-import { CallbackLimits } from '../../signin/attempts/callback-limits.ts'
+import { ProviderLimits } from '../../signin/attempts/provider-limits.ts'
 import { type GatewayClient, createGatewayClient } from '../../signin/gateway-client.ts'
 import { createGatewayTokens } from '../../signin/gateway-token.ts'
 import { createSignInHandler } from '../../signin/handler.ts'
@@ -83,7 +83,8 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     },
     sessions: { client, namespace, gateway: gateway.client, clock, log },
     gateway: gateway.client,
-    callbacks: new CallbackLimits(),
+    beginnings: new ProviderLimits(),
+    callbacks: new ProviderLimits(),
     passwordCheck: check,
     passwords,
     random,

@@ -27,7 +27,7 @@ export async function beginRoute(context: RouteContext, id: string): Promise<Rou
   trace.outcome = 'begun'
   const secrets = newSecrets(deps.random)
   const begunMs = deps.clock.nowMs()
-  const location = await provider.begin(secrets, signal)
+  const location = await deps.beginnings.run(id, () => provider.begin(secrets, signal))
   const attempt = { provider: id, secrets, next, terminal, begunMs }
   const surplus = surplusAttempts(request.cookies, keys, begunMs)
   const cookie = setCookie(

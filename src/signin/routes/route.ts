@@ -1,7 +1,7 @@
 // What every route of the sign-in process gets, and what it reports.
 import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { CallbackLimits } from '../attempts/callback-limits.ts'
+import type { ProviderLimits } from '../attempts/provider-limits.ts'
 import type { GatewayClient } from '../gateway-client.ts'
 import type { RouteAnswer } from '../answers.ts'
 import type { SignInRequest } from '../http/request.ts'
@@ -25,7 +25,9 @@ export interface RouteParts {
   readonly people: PeopleDeps
   readonly sessions: SessionDeps
   readonly gateway: GatewayClient
-  readonly callbacks: CallbackLimits
+  /** Attempts that wait for their provider's discovery. */
+  readonly beginnings: ProviderLimits
+  readonly callbacks: ProviderLimits
   readonly passwordCheck: PasswordCheck
   readonly passwords: PasswordHashes
   readonly random: (bytes: number) => Buffer

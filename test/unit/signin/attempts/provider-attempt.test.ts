@@ -212,4 +212,27 @@ describe('an attempt at a provider (25.3)', () => {
     await Promise.all(waiting)
     expect((await callback(late, state)).text).toContain('Signed in as ada')
   })
+
+  it('begins at most 20 times at once where discovery hangs, so that others get through (25.5, SG)', async () => {
+    const world = new SignInWorld()
+    const { promise: slow, resolve: release } = Promise.withResolvers<undefined>()
+    const provider = fakeProvider('oidc', identityOf)
+    world.providers = [
+      { ...provider, begin: (...given) => slow.then(() => provider.begin(...given)) },
+      fakeProvider('other', identityOf),
+    ]
+    world.configure({ uiSettings: {} })
+    const login = `${PLATFORM}/auth/oidc/login`
+    const waiting = Array.from({ length: 20 }, () => world.browser().navigate(login))
+    const refusal = await world.browser().navigate(login)
+    expect(refusal.status).toBe(429)
+    expect(refusal.headers['retry-after']).toBe('5')
+    expect(world.reports.at(-1)).toMatchObject({ outcome: 'refused', reason: 'limited' })
+    expect((await begin(world.browser(), 'other')).state).not.toBe('')
+    release(undefined)
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(
+      Array.from({ length: 20 }, () => 303),
+    )
+    expect((await begin(world.browser())).state).not.toBe('')
+  })
 })
