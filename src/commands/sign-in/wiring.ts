@@ -5,7 +5,7 @@ import type { Secret } from '../../api/objects.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
-import { createTeamStore, parseTeam } from '../../people/people-index.ts'
+import { createTeamStore, parseTeam, teamIn } from '../../people/people-index.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
 import { ProviderLimits } from '../../signin/attempts/provider-limits.ts'
 import { type GatewayClient, createGatewayClient } from '../../signin/gateway-client.ts'
@@ -73,7 +73,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
       client,
       users,
       teams: {
-        has: (teamName) => [...teams.values()].some((team) => team.teamName === teamName),
+        has: (teamName) => teamIn(teams, teamName) !== undefined,
         count: () => teams.size,
       },
       maxTeams: settings.maxTeams,
