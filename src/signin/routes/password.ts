@@ -25,6 +25,7 @@ export async function passwordRoute(context: RouteContext): Promise<RouteAnswer>
   trace.provider = PASSWORD
   const fields = await bodyFields(request, [FORM_TYPE, JSON_TYPE], MAX_BODY_BYTES)
   const destination = destinationOf(new URLSearchParams([...fields]))
+  trace.destination = destination
   const [username, password] = [fields.get('username'), fields.get('password')]
   if (!username || password === undefined)
     throw new HttpFault(400, 'the fields username and password are needed')

@@ -1,6 +1,7 @@
 // What every route of the sign-in process gets, and what it reports.
 import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { type Destination, NOWHERE } from '../attempts/destination.ts'
 import type { ProviderLimits } from '../attempts/provider-limits.ts'
 import type { GatewayClient } from '../gateway-client.ts'
 import type { RouteAnswer } from '../answers.ts'
@@ -53,6 +54,8 @@ export class Trace {
   user = ''
   /** null = the request was not an attempt. */
   outcome: SignInOutcome['outcome'] | null = null
+  /** Where the attempt leads: who is refused starts again for the same. */
+  destination: Destination = NOWHERE
   /** Cookies that go whatever the answer is, such as one that clears an attempt. */
   readonly cookies: string[] = []
 
