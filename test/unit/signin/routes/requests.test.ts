@@ -408,15 +408,37 @@ describe('a refusal (25.5, SG)', () => {
 })
 
 /** A browser goes to the provider and comes back. */
-async function comeBack(world: SignInWorld, query = 'code=right') {
+async function comeBack(world: SignInWorld, query = 'code=right', browser = world.browser()) {
   world.providers = [fakeProvider('oidc', () => world.identity)]
-  const browser = world.browser()
   const begun = await browser.navigate(`${PLATFORM}/auth/oidc/login`)
   const state = new URL(String(begun.headers['location'])).searchParams.get('state')
   return browser.navigate(`${PLATFORM}/auth/oidc/callback?${query}&state=${state}`, {
     from: PROVIDER,
   })
 }
+
+describe('a provider that hangs (25.5)', () => {
+  it('keeps no person from the page that shows them, and from signing out', async () => {
+    const world = new SignInWorld()
+    const browser = world.browser()
+    await comeBack(world, 'code=right', browser)
+    world.providers = [
+      {
+        ...fakeProvider('oidc', () => world.identity),
+        endSession: () => new Promise(() => undefined),
+      },
+    ]
+    world.configure({ uiSettings: {} })
+    const shown = browser.navigate(`${PLATFORM}/login`)
+    await world.clock.advance(2000)
+    const page = await shown
+    expect(page.text).toContain('Signed in as ada')
+    const leaving = browser.submit(page, '/auth/logout')
+    await world.clock.advance(2000)
+    expect((await leaving).url.pathname).toBe('/login')
+    expect(world.cluster.all('OwnedAccessKey')).toEqual([])
+  })
+})
 
 describe('the key of a sign-in (25.4)', () => {
   it('has the identity as a record, within what its schema takes, and the User as its owner', async () => {
