@@ -417,6 +417,25 @@ async function comeBack(world: SignInWorld, query = 'code=right', browser = worl
   })
 }
 
+describe('a password that the watches still show (25.5)', () => {
+  it.each([
+    ['changed', (world: SignInWorld) => world.secret('password-of-ada', { password: 'hash-2' })],
+    ['deleted', (world: SignInWorld) => world.cluster.remove('Secret', 'password-of-ada')],
+    ['taken from the User', (world: SignInWorld) => world.user('ada')],
+  ])('opens nothing once it is %s', async (_, change) => {
+    const world = new SignInWorld()
+    world.userWithPassword('ada')
+    world.cluster.isStale = true
+    change(world)
+    const login = await world.browser().navigate(`${PLATFORM}/login`)
+    const fields = { username: 'ada', password: PASSWORD }
+    const page = await world.browser().submit(login, '/auth/password/login', fields)
+    expect(page.status).toBe(401)
+    expect(world.reports.at(-1)).toMatchObject({ outcome: 'refused', reason: 'wrong_password' })
+    expect(world.cluster.all('OwnedAccessKey')).toEqual([])
+  })
+})
+
 describe('a provider that hangs (25.5)', () => {
   it('keeps no person from the page that shows them, and from signing out', async () => {
     const world = new SignInWorld()
