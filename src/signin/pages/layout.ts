@@ -1,6 +1,7 @@
 // The frame of every page: style, colours and logo of the platform, and the headers that keep a page what it is (contract 25.2).
 import { createHash } from 'node:crypto'
 import type { UiSettings } from '../../api/config.gen.ts'
+import { pageColours } from './colours.ts'
 import { html, Html } from './html.ts'
 
 /** The inside of a page. */
@@ -18,10 +19,6 @@ interface RenderedPage {
   readonly text: string
   readonly contentSecurityPolicy: string
 }
-
-const COLOUR = /^#[0-9a-fA-F]{3,8}$/
-const DEFAULT_PRIMARY = '#1f5fbf'
-const DEFAULT_ACCENT = '#0b7a5b'
 
 /** Under `no-referrer`, the policy of every answer, browsers would send `Origin: null` with a form. */
 const ORIGIN_FOR_OWN_FORMS = html`<meta name="referrer" content="same-origin">`
@@ -82,12 +79,11 @@ const isSource = ({ protocol, host }: URL): boolean =>
 const sourcesOf = (urls: readonly URL[]): string =>
   ["'self'", ...urls.filter(isSource).map(({ origin }) => origin)].join(' ')
 
-const colour = (value: string | undefined, fallback: string): string =>
-  value !== undefined && COLOUR.test(value) ? value : fallback
-
-const styleOf = ({ primaryColor, accentColor }: UiSettings): string => `
-:root{--primary:${colour(primaryColor, DEFAULT_PRIMARY)};--accent:${colour(accentColor, DEFAULT_ACCENT)};--text:#1c2430;--muted:#5b6675;--page:#f3f5f8;--card:#fff;--line:#cfd6df;--bad:#b3261e}
-@media (prefers-color-scheme:dark){:root{--text:#e8ecf2;--muted:#a5b0bf;--page:#12161c;--card:#1c222b;--line:#3a4452;--bad:#ff8a80}}
+const styleOf = (ui: UiSettings): string => {
+  const { primary, onPrimary, accent, accentInDark } = pageColours(ui)
+  return `
+:root{--primary:${primary};--accent:${accent};--on-primary:${onPrimary};--text:#1c2430;--muted:#5b6675;--page:#f3f5f8;--card:#fff;--line:#cfd6df;--edge:#7a8594;--bad:#b3261e}
+@media (prefers-color-scheme:dark){:root{--accent:${accentInDark};--text:#e8ecf2;--muted:#a5b0bf;--page:#12161c;--card:#1c222b;--line:#3a4452;--edge:#7d8899;--bad:#ff8a80}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}
 main{width:100%;max-width:26rem;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
@@ -97,13 +93,14 @@ p{margin:.75rem 0}
 .muted,.legal{color:var(--muted);font-size:.875rem}
 .legal{margin-top:1.5rem;padding-top:1rem;border-top:1px solid var(--line)}
 .error{color:var(--bad)}
-.button,button{display:block;width:100%;min-height:2.75rem;margin:.75rem 0;padding:.6rem 1rem;border:0;border-radius:.5rem;background:var(--primary);color:#fff;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
-.quiet{background:none;color:var(--text);border:1px solid var(--line)}
+.button,button{display:block;width:100%;min-height:2.75rem;margin:.75rem 0;padding:.6rem 1rem;border:0;border-radius:.5rem;background:var(--primary);color:var(--on-primary);font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
+.quiet{background:none;color:var(--text);border:1px solid var(--edge)}
 .button:hover,button:hover{filter:brightness(1.1)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 label{display:block;margin:.75rem 0 0;font-weight:600}
-input{display:block;width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem .75rem;border:1px solid var(--line);border-radius:.5rem;background:var(--page);color:var(--text);font:inherit}
+input{display:block;width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--page);color:var(--text);font:inherit}
 a{color:var(--accent)}
 code{overflow-wrap:anywhere;font:1rem/1.5 ui-monospace,monospace}
 .code{display:block;padding:.75rem;border:1px solid var(--line);border-radius:.5rem;user-select:all}
 `
+}

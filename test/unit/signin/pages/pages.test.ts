@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { contrastOf } from '../../../../src/signin/pages/colours.ts'
 import { html } from '../../../../src/signin/pages/html.ts'
 import { renderPage } from '../../../../src/signin/pages/layout.ts'
 import { legalHtml } from '../../../../src/signin/pages/legal.ts'
@@ -161,6 +162,8 @@ describe('a page (25.2, SF)', () => {
     'red',
     'url(https://evil.example)',
     '#12',
+    '#12345',
+    '#1234567',
     '</style><script>',
     '#ffffff}',
     '',
@@ -175,6 +178,37 @@ describe('a page (25.2, SF)', () => {
     const { text } = renderPage(refusalPage('no'), { primaryColor: '#a1b2c3', accentColor: '#ABC' })
     expect(text).toContain('--primary:#a1b2c3;--accent:#ABC;')
   })
+
+  it.each([
+    { theme: 'light', at: 0 },
+    { theme: 'dark', at: 1 },
+  ])('can be read in the $theme', ({ at }) => {
+    const { text } = renderPage(refusalPage('no'))
+    const themes = [...text.matchAll(/:root\{([^}]*)\}/g)].map(([, variables = '']) =>
+      variables.split(';').map((one) => one.replace(/^--/, '').split(':')),
+    )
+    const colours = new Map(
+      themes.slice(0, at + 1).flatMap((theme) => theme as [string, string][]),
+    )
+    const contrast = (one: string, other: string) =>
+      contrastOf(colours.get(one) ?? '', colours.get(other) ?? '')
+    expect(themes).toHaveLength(2)
+    for (const words of ['text', 'muted', 'bad', 'accent'])
+      expect({ words, isRead: contrast(words, 'card') >= 4.5 }).toEqual({ words, isRead: true })
+    expect(contrast('text', 'page')).toBeGreaterThanOrEqual(4.5)
+    expect(contrast('on-primary', 'primary')).toBeGreaterThanOrEqual(4.5)
+    expect(contrast('edge', 'card')).toBeGreaterThanOrEqual(3)
+    expect(contrast('edge', 'page')).toBeGreaterThanOrEqual(3)
+  })
+
+  it.each(['#fff', '#FFEB3B', '#000', '#7f7f7fff', '#1f5f'])(
+    'has buttons whose text can be read on %s',
+    (primaryColor) => {
+      const { text } = renderPage(refusalPage('no'), { primaryColor })
+      const onPrimary = /--on-primary:([^;]*);/.exec(text)?.[1] ?? ''
+      expect(contrastOf(primaryColor, onPrimary)).toBeGreaterThan(3.9)
+    },
+  )
 
   it('lets a browser send its origin with a form to the platform, and only there', () => {
     const policyOf = (page: Parameters<typeof renderPage>[0]) =>
