@@ -7,6 +7,7 @@ import { type InformerFactory, createInformerFactory } from '../../kube/informer
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { createTeamStore, parseTeam, teamIn } from '../../people/people-index.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
+import { AccountLimits } from '../../signin/attempts/account-limits.ts'
 import { ProviderLimits } from '../../signin/attempts/provider-limits.ts'
 import { type GatewayClient, createGatewayClient } from '../../signin/gateway-client.ts'
 import { createGatewayTokens } from '../../signin/gateway-token.ts'
@@ -85,6 +86,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     gateway: gateway.client,
     beginnings: new ProviderLimits(),
     callbacks: new ProviderLimits(),
+    accounts: new AccountLimits(),
     passwordCheck: check,
     passwords,
     random,

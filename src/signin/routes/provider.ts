@@ -53,6 +53,7 @@ export async function callbackRoute(context: RouteContext, id: string): Promise<
     const callback = { parameters: request.query }
     const identity = await provider.finish(callback, attempt.secrets, signal)
     trace.subject = identity.subject
+    deps.accounts.admit(id, identity.subject, deps.clock.monotonicMs())
     const { user, groups } = await personOf(context, id, identity)
     trace.user = user.username
     const session = {

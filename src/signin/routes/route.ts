@@ -1,6 +1,7 @@
 // What every route of the sign-in process gets, and what it reports.
 import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { AccountLimits } from '../attempts/account-limits.ts'
 import { type Destination, NOWHERE } from '../attempts/destination.ts'
 import type { ProviderLimits } from '../attempts/provider-limits.ts'
 import type { GatewayClient } from '../gateway-client.ts'
@@ -29,6 +30,7 @@ export interface RouteParts {
   /** Attempts that wait for their provider's discovery. */
   readonly beginnings: ProviderLimits
   readonly callbacks: ProviderLimits
+  readonly accounts: AccountLimits
   readonly passwordCheck: PasswordCheck
   readonly passwords: PasswordHashes
   readonly random: (bytes: number) => Buffer

@@ -11,6 +11,7 @@ import { SignInRefused } from '../../../src/domain/signin/refusals.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { objectNameFor } from '../../../src/people/people-index.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
+import { AccountLimits } from '../../../src/signin/attempts/account-limits.ts'
 import { ProviderLimits } from '../../../src/signin/attempts/provider-limits.ts'
 import type { TokenVerdict } from '../../../src/signin/gateway-token.ts'
 import { type AttemptReport, createSignInHandler } from '../../../src/signin/handler.ts'
@@ -239,6 +240,7 @@ export class SignInWorld {
       gateway,
       beginnings: new ProviderLimits(),
       callbacks: new ProviderLimits(),
+      accounts: new AccountLimits(),
       passwordCheck: {
         verify: ({ username, password }) =>
           passwords.usable(username) !== null && password === PASSWORD
