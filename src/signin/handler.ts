@@ -164,11 +164,7 @@ function refusalOf(error: unknown): SignInRefused {
   return new SignInRefused('key_not_made', isOutage ? 'the API server' : 'an unexpected error')
 }
 
-function refusalAnswer(
-  refused: SignInRefused,
-  request: SignInRequest,
-  trace: Trace,
-): RouteAnswer {
+function refusalAnswer(refused: SignInRefused, request: SignInRequest, trace: Trace): RouteAnswer {
   const { code, text } = SIGN_IN_REFUSALS[refused.reason]
   const { detail, retryAfterSeconds } = refused
   const shown = `${text}${detail === null ? '' : `: ${detail}`} (reference ${request.id})`

@@ -110,7 +110,9 @@ export async function makeKey(
   ])
   if (accepted === null || !isSame) {
     await endKey(taken.session.name, deps)
-    const cause = isSame ? 'the gateway does not take the new key' : 'the User cannot be found again'
+    const cause = isSame
+      ? 'the gateway does not take the new key'
+      : 'the User cannot be found again'
     throw new SignInRefused('key_not_made', cause)
   }
   return { accessKey, endsMs: accepted.endsMs }

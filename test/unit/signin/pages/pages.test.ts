@@ -187,9 +187,7 @@ describe('a page (25.2, SF)', () => {
     const themes = [...text.matchAll(/:root\{([^}]*)\}/g)].map(([, variables = '']) =>
       variables.split(';').map((one) => one.replace(/^--/, '').split(':')),
     )
-    const colours = new Map(
-      themes.slice(0, at + 1).flatMap((theme) => theme as [string, string][]),
-    )
+    const colours = new Map(themes.slice(0, at + 1).flatMap((theme) => theme as [string, string][]))
     const contrast = (one: string, other: string) =>
       contrastOf(colours.get(one) ?? '', colours.get(other) ?? '')
     expect(themes).toHaveLength(2)

@@ -212,9 +212,7 @@ describe('the replica that leads (25.4, 25.7)', () => {
         sessionSecret(session({ name: `login-${digits}`, madeMs: START_MS }), NAMESPACE) as never,
       )
     }
-    world.cluster.put(
-      sessionSecret(session({ name: OLD, madeMs: 0 }), NAMESPACE) as never,
-    )
+    world.cluster.put(sessionSecret(session({ name: OLD, madeMs: 0 }), NAMESPACE) as never)
     world.cluster.feed('User', world.users.store)
     world.cluster.feed('Secret', world.secrets)
     let readings = 0
