@@ -30,7 +30,7 @@ export function pageColours({ primaryColor = '', accentColor = '' }: UiSettings)
 }
 
 /** The contrast of two colours, 1 to 21 (WCAG 2.2); text wants 4.5, the edge of a field 3. */
-export function contrastOf(colour: string, other: string): number {
+function contrastOf(colour: string, other: string): number {
   const [darker = 0, lighter = 0] = [colour, other].map(luminanceOf).toSorted((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)
 }

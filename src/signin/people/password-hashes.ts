@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { SECRETS } from '../../api/names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import { isLockedOut } from '../../domain/people/user.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
-import type { SessionDeps } from '../sessions/writes.ts'
 import type { SignInUser, SignInUsers } from './sign-in-user.ts'
 
 /** The hashes of passwords, from memory. */
@@ -50,7 +50,7 @@ export class PasswordHashes {
 /** As `digest` of PasswordHashes, of a User as the API server has it now: the watch of Secrets may be behind. */
 export async function readPasswordDigest(
   { passwordRef }: SignInUser,
-  { client, namespace }: Pick<SessionDeps, 'client' | 'namespace'>,
+  { client, namespace }: { readonly client: Pick<KubeClient, 'get'>; readonly namespace: string },
 ): Promise<string | null> {
   if (passwordRef === null) return null
   const { name, key } = passwordRef

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { contrastOf } from '../../../../src/signin/pages/colours.ts'
 import { html } from '../../../../src/signin/pages/html.ts'
 import { renderPage } from '../../../../src/signin/pages/layout.ts'
 import { legalHtml } from '../../../../src/signin/pages/legal.ts'
@@ -56,6 +55,19 @@ const pagesWith = (text: string) => ({
   ),
   'the page of a refusal': renderPage(refusalPage(text)),
 })
+
+/** Contrast of two colours (WCAG 2.2). */
+function contrastOf(...colours: readonly [string, string]): number {
+  const luminances = colours.map((colour) => {
+    const digits = colour.length < 7 ? colour.replaceAll(/[^#]/g, '$&$&') : colour
+    const parts = [1, 3, 5].map((at) => Number.parseInt(digits.slice(at, at + 2), 16) / 255)
+    const [red = 0, green = 0, blue = 0] = parts.map((part) =>
+      part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+  })
+  return Math.max(...luminances) / Math.min(...luminances)
+}
 
 describe('a page (25.2, SF)', () => {
   it.each(HOSTILE)(
