@@ -50,6 +50,12 @@ export const createTeamStore = <T extends PlatformTeam>(
     [BY_USER]: (team) => (hasPeople(team) ? team.users : null),
   })
 
+/** The Team of that name, in constant time; undefined = there is none that counts. */
+export const teamIn = <T extends PlatformTeam>(
+  teams: Pick<Store<T>, 'firstBy'>,
+  teamName: string,
+): T | undefined => teams.firstBy(BY_IDENTITY, identityOfTeam({ teamName }))
+
 /** A team that is being deleted gives nobody its group. */
 const hasPeople = (team: PlatformTeam): boolean => hasExpectedName(team) && !team.isDeleting
 
@@ -111,7 +117,11 @@ export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
       return names
     },
     isInTeam: (identity, teamName) => {
+<<<<<<< HEAD
       const team = teamNamed(teams, teamName)
+=======
+      const team = teamIn(teams, teamName)
+>>>>>>> breaker
       return team !== undefined && givesGroupTo(team, identity, user(identity))
     },
     allTeamsOf,

@@ -127,14 +127,14 @@ async function answer(
     const routed = await route.run({ request, state, keys, deps, trace, signal })
     return { routed, reason: null, cause: {} }
   } catch (error) {
-    if (error instanceof HttpFault) return faultAnswer(error, request)
+    if (error instanceof HttpFault) return faultAnswer(error, request, trace)
     // What fails because the client has left is no fault, and an answer that reaches no client.
     if (request.http.gone.aborted && !(error instanceof SignInRefused))
-      return faultAnswer(new HttpFault(400, 'the client has left'), request)
+      return faultAnswer(new HttpFault(400, 'the client has left'), request, trace)
     const refused = refusalOf(error)
     const err = refused === error ? {} : { err: error }
     return {
-      routed: refusalAnswer(refused, request),
+      routed: refusalAnswer(refused, request, trace),
       reason: refused.reason,
       cause: { because: refused.message, ...err },
     }
@@ -164,18 +164,22 @@ function refusalOf(error: unknown): SignInRefused {
   return new SignInRefused('key_not_made', isOutage ? 'the API server' : 'an unexpected error')
 }
 
-function refusalAnswer(refused: SignInRefused, request: SignInRequest): RouteAnswer {
+function refusalAnswer(refused: SignInRefused, request: SignInRequest, trace: Trace): RouteAnswer {
   const { code, text } = SIGN_IN_REFUSALS[refused.reason]
   const { detail, retryAfterSeconds } = refused
   const shown = `${text}${detail === null ? '' : `: ${detail}`} (reference ${request.id})`
   const headers = retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }
-  return errorAnswer({ code, text: shown, headers }, request.prefersJson)
+  return errorAnswer({ code, text: shown, headers }, request, trace)
 }
 
-function faultAnswer({ code, message, allow }: HttpFault, request: SignInRequest): RoutedAnswer {
+function faultAnswer(
+  { code, message, allow }: HttpFault,
+  request: SignInRequest,
+  trace: Trace,
+): RoutedAnswer {
   const headers = allow.length === 0 ? {} : { allow: allow.join(', ') }
   const text = `${message} (reference ${request.id})`
-  const routed = errorAnswer({ code, text, headers }, request.prefersJson)
+  const routed = errorAnswer({ code, text, headers }, request, trace)
   return { routed, reason: null, cause: {} }
 }
 
@@ -186,10 +190,14 @@ interface ShownError {
   readonly headers: OutgoingHttpHeaders
 }
 
-function errorAnswer({ code, text, headers }: ShownError, asJson: boolean): RouteAnswer {
-  const content = asJson
+function errorAnswer(
+  { code, text, headers }: ShownError,
+  { prefersJson }: SignInRequest,
+  { destination }: Trace,
+): RouteAnswer {
+  const content = prefersJson
     ? { json: failureStatus(code, STATUS_REASONS[code] ?? 'InternalError', text) }
-    : { page: refusalPage(text) }
+    : { page: refusalPage(text, destination) }
   return { status: code, content, headers }
 }
 

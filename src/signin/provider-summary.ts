@@ -13,13 +13,15 @@ export function providerStatus(
   { settings, publicUrl, groupFilter }: Pick<SignInState, 'settings' | 'publicUrl' | 'groupFilter'>,
   healths: ReadonlyMap<string, ProviderHealth>,
 ): ProviderStatus | null {
-  const { oidc, customHttpHeaders = {} } = settings.auth ?? {}
+  const { oidc, password, customHttpHeaders = {} } = settings.auth ?? {}
+  // Passwords are on unless they are switched off, so a platform without an address may be one that waits for people.
+  const isMeant = oidc !== undefined || password?.disabled !== true
   const faults = [...healths].flatMap(([id, { fault }]) =>
     fault === null ? [] : [`${id}: ${fault}.`],
   )
   const general = [
-    ...(publicUrl === null && oidc !== undefined
-      ? ['platformHost is not set, so no provider is offered.']
+    ...(publicUrl === null && isMeant
+      ? ['platformHost is not set, so no way to sign in is offered.']
       : []),
     ...(groupFilter === null
       ? ['auth.groupsFilters: a regular expression is unusable, so no provider works.']

@@ -5,9 +5,14 @@ import type { Secret } from '../../api/objects.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
+<<<<<<< HEAD
 import { createTeamStore, parseTeam, teamNamed } from '../../people/people-index.ts'
+=======
+import { createTeamStore, parseTeam, teamIn } from '../../people/people-index.ts'
+>>>>>>> breaker
 import type { ServerHandler } from '../../serving/http/server.ts'
-import { CallbackLimits } from '../../signin/attempts/callback-limits.ts'
+import { AccountLimits } from '../../signin/attempts/account-limits.ts'
+import { ProviderLimits } from '../../signin/attempts/provider-limits.ts'
 import { type GatewayClient, createGatewayClient } from '../../signin/gateway-client.ts'
 import { createGatewayTokens } from '../../signin/gateway-token.ts'
 import { createSignInHandler } from '../../signin/handler.ts'
@@ -73,7 +78,11 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
       client,
       users,
       teams: {
+<<<<<<< HEAD
         has: (teamName) => teamNamed(teams, teamName) !== undefined,
+=======
+        has: (teamName) => teamIn(teams, teamName) !== undefined,
+>>>>>>> breaker
         count: () => teams.size,
       },
       maxTeams: settings.maxTeams,
@@ -83,7 +92,9 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     },
     sessions: { client, namespace, gateway: gateway.client, clock, log },
     gateway: gateway.client,
-    callbacks: new CallbackLimits(),
+    beginnings: new ProviderLimits(),
+    callbacks: new ProviderLimits(),
+    accounts: new AccountLimits(),
     passwordCheck: check,
     passwords,
     random,

@@ -112,7 +112,7 @@ export const SIGN_IN_REFUSALS = {
     code: 429,
     text: 'Too many attempts. Wait a while and try again',
     because:
-      'passwords, or callbacks of one provider, are beyond their limits; `Retry-After` says how long',
+      'passwords, sign-ins of one account, or those under way at one provider, are beyond their limits; `Retry-After` says how long',
     remedy: 'see who tries: the log has the addresses',
   },
   provider_unreachable: {

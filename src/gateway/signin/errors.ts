@@ -31,7 +31,7 @@ export const SIGN_IN_ERRORS = refusalCatalogue({
     reason: 'ServiceUnavailable',
     message: 'signing in does not work now, try again',
     headers: LATER,
-    because: `${SIGNING_IN}: the sign-in process cannot be reached, its certificate is not trusted, or it refuses the token of this gateway`,
+    because: `${SIGNING_IN}: the sign-in process cannot be reached, its certificate is not trusted, or it does not take the token of this gateway`,
     remedy: PROCESS,
   },
   signInLost: {

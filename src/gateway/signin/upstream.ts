@@ -162,15 +162,21 @@ const refused = (answer: BufferedAnswer): PassedOn => ({ answer, outcome: null }
 
 /** Why an answer is not passed on; null = it is. */
 function faultOf(upstream: UpstreamAnswer): SignInUnusable | UpstreamError | null {
-  if (refusesGateway(upstream)) return new SignInUnusable('it refuses the token of this gateway')
+  const refusal = REFUSALS_OF_THE_GATEWAY[upstream.status]
+  if (refusal !== undefined && isEmpty(upstream)) return new SignInUnusable(refusal)
   const isTooLarge = Number(upstream.headers['content-length'] ?? 0) > MOST_BYTES
   return isTooLarge ? new UpstreamError('lost', null) : null
 }
 
-/** Only the refusal of the gateway itself has no body: any other 401 is for a person. */
-const refusesGateway = ({ status, headers, body }: UpstreamAnswer): boolean =>
-  status === 401 &&
-  (headers['content-length'] === '0' || (body instanceof ArrivedBody && body.bytes.length === 0))
+/** What the process says to the gateway, by status: without a body, as what is for a person has one. */
+const REFUSALS_OF_THE_GATEWAY: Readonly<Record<number, string>> = {
+  401: 'it refuses the token of this gateway',
+  503: 'it cannot ask the API server about the token of this gateway',
+}
+
+/** An answer to HEAD has a length and no body. */
+const isEmpty = ({ headers: { 'content-length': length }, body }: UpstreamAnswer): boolean =>
+  length === undefined ? body instanceof ArrivedBody && body.bytes.length === 0 : length === '0'
 
 /** A code of Node, or a sentence of our own. The messages of others may quote what was sent. */
 function reasonOf(error: SignInUnusable | UpstreamError): string {

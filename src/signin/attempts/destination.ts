@@ -10,6 +10,9 @@ export interface Destination {
   readonly terminal: Terminal | null
 }
 
+/** The page that shows the person. */
+export const NOWHERE: Destination = { next: null, terminal: null }
+
 /** The destination in the parameters of a page or a form. @throws HttpFault 400 for a malformed terminal */
 export function destinationOf(parameters: URLSearchParams): Destination {
   const terminal = terminalOf(parameters)
@@ -22,6 +25,12 @@ export function parametersOf({ next, terminal }: Destination): URLSearchParams {
   const parameters = terminal === null ? new URLSearchParams() : terminalParameters(terminal)
   if (next !== null) parameters.set('next', next)
   return parameters
+}
+
+/** The path of the page with the ways to sign in, for this destination. */
+export function loginPath(destination: Destination): string {
+  const query = parametersOf(destination).toString()
+  return query === '' ? '/login' : `/login?${query}`
 }
 
 const LONGEST = 512

@@ -1,6 +1,6 @@
 // The pages of signing in. They work without JavaScript, with a keyboard, dark and on a phone.
 import { formatTimestamp } from '../../domain/time.ts'
-import { type Destination, parametersOf } from '../attempts/destination.ts'
+import { type Destination, NOWHERE, loginPath, parametersOf } from '../attempts/destination.ts'
 import { type Terminal, checkCode } from '../attempts/terminal.ts'
 import { html, type Html } from './html.ts'
 import type { SignInPage } from './layout.ts'
@@ -93,11 +93,11 @@ ${form}
   }
 }
 
-/** The page of a refusal. @param text what the person can do */
-export const refusalPage = (text: string): SignInPage => ({
+/** The page of a refusal. @param text what the person can do @param destination of the attempt that was refused */
+export const refusalPage = (text: string, destination = NOWHERE): SignInPage => ({
   title: 'Not signed in',
   body: html`<p class="error" role="alert">${text}</p>
-<a class="button quiet" href="/login">Start again</a>`,
+<a class="button quiet" href="${loginPath(destination)}">Start again</a>`,
   ownForms: false,
   formTargets: [],
 })

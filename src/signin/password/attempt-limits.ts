@@ -1,7 +1,7 @@
-// How often passwords may be tried (contract 25.5). Each replica counts for itself. The counters are sliding windows: they
-// keep the times of the last attempts, so that no window of that length ever has more.
+// How often passwords may be tried (contract 25.5). Each replica counts for itself.
 import { hash } from 'node:crypto'
 import { parseIpAddress, unmapped } from '../../domain/ip-address.ts'
+import { type CountedLimit, CountedLimits, type Limit } from '../attempts/counted-limits.ts'
 
 /** An attempt, as it is counted. */
 export interface CountedAttempt {
@@ -31,50 +31,24 @@ interface AttemptLimits {
   readonly size: () => number
 }
 
-/** So many attempts within a time. */
-interface Limit {
-  readonly most: number
-  readonly withinMs: number
-}
-
 const MINUTE_MS = 60_000
 const OF_ADDRESS: Limit = { most: 25, withinMs: MINUTE_MS }
 const OF_NAME_AT_ADDRESS: Limit = { most: 3, withinMs: MINUTE_MS }
 const OF_NAME: Limit = { most: 30, withinMs: 60 * MINUTE_MS }
 const OF_KNOWN_BROWSER: Limit = { most: 3, withinMs: MINUTE_MS }
 
-const MOST_COUNTERS = 10_000
-
 /** Creates counters without attempts. */
 export function createAttemptLimits(): AttemptLimits {
-  // In the order of their last attempts, the oldest first.
-  const counters = new Map<string, readonly number[]>()
-
-  const admit = (attempt: CountedAttempt, nowMs: number): AttemptVerdict => {
-    const rows = limitsOf(attempt).map(({ key, limit }) => {
-      const times = counters.get(key) ?? []
-      return { key, limit, times: times.filter((timeMs) => timeMs > nowMs - limit.withinMs) }
-    })
-    const waits = rows.map(({ limit, times }) => waitMsOf(times, limit, nowMs))
-    const waitMs = Math.max(...waits)
-    if (waitMs > 0) return { kind: 'limited', retryAfterSeconds: Math.ceil(waitMs / 1000) }
-    for (const { key, times } of rows) {
-      counters.delete(key)
-      counters.set(key, [...times, nowMs])
-    }
-    for (const key of counters.keys()) {
-      if (counters.size <= MOST_COUNTERS) break
-      counters.delete(key)
-    }
-    return { kind: 'allowed' }
+  const counters = new CountedLimits()
+  return {
+    admit: (attempt, nowMs) => {
+      const waitMs = counters.admit(limitsOf(attempt), nowMs)
+      return waitMs > 0
+        ? { kind: 'limited', retryAfterSeconds: Math.ceil(waitMs / 1000) }
+        : { kind: 'allowed' }
+    },
+    size: () => counters.size,
   }
-  return { admit, size: () => counters.size }
-}
-
-/** The time until the limit has room, in milliseconds; 0 = it has. */
-function waitMsOf(times: readonly number[], { most, withinMs }: Limit, nowMs: number): number {
-  const leaves = times.at(-most)
-  return leaves === undefined ? 0 : leaves + withinMs - nowMs
 }
 
 /**
@@ -90,12 +64,6 @@ function limitsOf({ username, address, isKnown }: CountedAttempt): readonly Coun
     { key: `name at address ${digestOf(`${network} ${name}`)}`, limit: OF_NAME_AT_ADDRESS },
     { key: `name ${name}`, limit: OF_NAME },
   ]
-}
-
-/** A limit, and the counter that it applies to. */
-interface CountedLimit {
-  readonly key: string
-  readonly limit: Limit
 }
 
 /** A counter takes the same room whatever the name, of which it holds nothing. */

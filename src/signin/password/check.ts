@@ -40,6 +40,8 @@ export interface PasswordCheck {
 const MOST_RUNNING = 2
 /** Attempts that wait for one, a few seconds at most. */
 const MOST_WAITING = 20
+/** Places to wait that only known browsers take: strangers at many addresses could keep all others taken. */
+const FOR_KNOWN = 4
 /** When the queue has room again, in seconds. */
 const BUSY_SECONDS = 5
 
@@ -56,7 +58,8 @@ export function createPasswordCheck(deps: PasswordCheckDeps): PasswordCheck {
 
   /** The queue comes first: an attempt that is not computed leaves no counter, so floods displace others no faster. */
   const admit = (attempt: PasswordAttempt): void => {
-    if (admitted === MOST_RUNNING + MOST_WAITING)
+    const most = MOST_RUNNING + MOST_WAITING - (attempt.isKnown ? 0 : FOR_KNOWN)
+    if (admitted >= most)
       throw new SignInRefused('limited', 'too many passwords wait', {
         retryAfterSeconds: BUSY_SECONDS,
       })

@@ -1,7 +1,9 @@
 // The passwords of Users, as the watches of this process deliver them (contract 25.5).
 import { createHash } from 'node:crypto'
+import { SECRETS } from '../../api/names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import { isLockedOut } from '../../domain/people/user.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { SignInUser, SignInUsers } from './sign-in-user.ts'
 
@@ -35,8 +37,7 @@ export class PasswordHashes {
    */
   digest(username: string): string | null {
     const user = this.#users.named(username)
-    const hash = user === undefined ? null : this.#hashOf(user)
-    return hash === null ? null : createHash('sha256').update(hash).digest('hex')
+    return digestOf(user === undefined ? null : this.#hashOf(user))
   }
 
   #hashOf({ passwordRef }: SignInUser): string | null {
@@ -45,3 +46,17 @@ export class PasswordHashes {
     return secretText(this.#secrets.get(name, this.#namespace)?.object, key)
   }
 }
+
+/** As `digest` of PasswordHashes, of a User as the API server has it now: the watch of Secrets may be behind. */
+export async function readPasswordDigest(
+  { passwordRef }: SignInUser,
+  { client, namespace }: { readonly client: Pick<KubeClient, 'get'>; readonly namespace: string },
+): Promise<string | null> {
+  if (passwordRef === null) return null
+  const { name, key } = passwordRef
+  const secret = await client.get<Secret>(SECRETS, { namespace, name })
+  return digestOf(secretText(secret ?? undefined, key))
+}
+
+const digestOf = (hash: string | null): string | null =>
+  hash === null ? null : createHash('sha256').update(hash).digest('hex')

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { KubeObject } from '../../api/objects.ts'
 import type { User, UserSpec, UserStatus } from '../../api/user.gen.ts'
-import { type Untyped, fieldsOf, stringOf } from '../../domain/json/json.ts'
+import { type Untyped, fieldsOf, isStringOrAbsent, stringOf } from '../../domain/json/json.ts'
 import { hasExpectedName } from '../../domain/people/object-name.ts'
 import { type PlatformUser, userOf } from '../../domain/people/user.ts'
 import { Store } from '../../kube/informer/store.ts'
@@ -51,10 +51,9 @@ export function signInUserOf(object: KubeObject): SignInUser {
 
 function identityOf(entry: unknown): UserAccount {
   const { connector, subject } = fieldsOf(entry)
-  // An empty subject is malformed, not absent: an account can't claim it.
-  const isSound = subject === undefined || (typeof subject === 'string' && subject !== '')
-  return typeof connector === 'string' && isSound
-    ? { connector, subject: stringOf(subject) ?? null }
+  // Generated clients send an empty text for an absent one (contract 1.2).
+  return typeof connector === 'string' && isStringOrAbsent(subject)
+    ? { connector, subject: stringOf(subject) || null }
     : NO_IDENTITY
 }
 

@@ -1,8 +1,10 @@
 // The page where people choose how to sign in, or see as whom they are signed in, and the way out (contract 25.2).
+import { withTimeout } from '../../runtime/clock.ts'
 import type { RouteAnswer } from '../answers.ts'
 import { destinationOf } from '../attempts/destination.ts'
 import { SESSION_COOKIE, clearCookie } from '../http/cookies.ts'
 import { type LoginChoices, loginPage, personPage } from '../pages/login.ts'
+import type { SignInProvider } from '../providers/provider.ts'
 import { browserSessionIn } from '../sessions/session.ts'
 import { endKey, readSession } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
@@ -31,7 +33,7 @@ async function signedInPerson({ request, state, keys, deps, signal }: RouteConte
   const stored = session && accepted && (await readSession(session.name, deps.sessions))
   if (!accepted || !stored) return null
   const { provider, user } = stored.session
-  const signOut = (await state.providers.get(provider)?.endSession(null, signal)) ?? null
+  const signOut = await endSessionAt(state.providers.get(provider), null, { deps, signal })
   return { user, endsMs: accepted.endsMs, signOut }
 }
 
@@ -49,6 +51,26 @@ export async function logoutRoute(context: RouteContext): Promise<RouteAnswer> {
   await endKey(session.name, deps.sessions)
   trace.outcome = 'signed_out'
   const provider = state.providers.get(trace.provider)
-  const location = await provider?.endSession(stored?.session.tokens.idToken ?? null, signal)
+  const idToken = stored?.session.tokens.idToken ?? null
+  const location = await endSessionAt(provider, idToken, { deps, signal })
   return { status: 303, content: { location: location?.href ?? '/login' }, cookies }
+}
+
+/** A provider that is away keeps no person from seeing as whom they are signed in, or from signing out. */
+const END_SESSION_WITHIN_MS = 2000
+
+/** Where the provider ends its own session; null = it has no such page, or does not say so in time. */
+async function endSessionAt(
+  provider: SignInProvider | undefined,
+  idToken: string | null,
+  { deps, signal }: Pick<RouteContext, 'deps' | 'signal'>,
+): Promise<URL | null> {
+  if (provider === undefined) return null
+  try {
+    return await withTimeout(deps.clock, END_SESSION_WITHIN_MS, (late) =>
+      provider.endSession(idToken, AbortSignal.any([signal, late])),
+    )
+  } catch {
+    return null
+  }
 }

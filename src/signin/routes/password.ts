@@ -7,6 +7,7 @@ import { signInName } from '../attempts/attempt.ts'
 import { destinationOf } from '../attempts/destination.ts'
 import { HttpFault } from '../http/request.ts'
 import { FORM_TYPE, JSON_TYPE, bodyFields } from '../http/request.ts'
+import { readPasswordDigest } from '../people/password-hashes.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
 import { readUser, recordSignIn } from '../people/writes.ts'
 import { NO_TOKENS } from '../sessions/session.ts'
@@ -25,6 +26,7 @@ export async function passwordRoute(context: RouteContext): Promise<RouteAnswer>
   trace.provider = PASSWORD
   const fields = await bodyFields(request, [FORM_TYPE, JSON_TYPE], MAX_BODY_BYTES)
   const destination = destinationOf(new URLSearchParams([...fields]))
+  trace.destination = destination
   const [username, password] = [fields.get('username'), fields.get('password')]
   if (!username || password === undefined)
     throw new HttpFault(400, 'the fields username and password are needed')
@@ -34,7 +36,7 @@ export async function passwordRoute(context: RouteContext): Promise<RouteAnswer>
   // A name that no User has may be a password in the wrong field.
   if (passwordDigest !== null) trace.user = username
   await deps.passwordCheck.verify({ username, password, address, isKnown }, signal)
-  const user = await currentUser(context, username)
+  const user = await currentUser(context, username, passwordDigest)
   trace.user = user.username
   await recordSignIn(user, { connector: PASSWORD, groups: [], email: null }, deps.people)
   const name = signInName(PASSWORD, deps.random(STATE_BYTES).toString('base64url'))
@@ -48,11 +50,22 @@ export async function passwordRoute(context: RouteContext): Promise<RouteAnswer>
   return keyAnswer(key)
 }
 
-/** The User as the API server has it now. @throws SignInRefused `wrong_password`, as for everybody who may not sign in */
-async function currentUser({ deps }: RouteContext, username: string): Promise<SignInUser> {
+/**
+ * The User as the API server has it now, whose password is still the one that was checked: the watches may be behind.
+ *
+ * @throws SignInRefused `wrong_password`, as for everybody who may not sign in
+ */
+async function currentUser(
+  { deps }: RouteContext,
+  username: string,
+  passwordDigest: string | null,
+): Promise<SignInUser> {
   const user = await readUser(username, deps.people)
   if (user === null || isLockedOut(user))
     throw new SignInRefused('wrong_password', 'the User is gone or disabled')
+  const current = await readPasswordDigest(user, deps.sessions)
+  if (current === null || current !== passwordDigest)
+    throw new SignInRefused('wrong_password', 'the password was changed or taken away meanwhile')
   return user
 }
 

@@ -23,12 +23,13 @@ import type { RouteContext } from './route.ts'
 export async function beginRoute(context: RouteContext, id: string): Promise<RouteAnswer> {
   const { request, keys, deps, trace, signal } = context
   const provider = providerOf(context, id)
-  const { next, terminal } = destinationOf(request.query)
+  const destination = destinationOf(request.query)
+  trace.destination = destination
   trace.outcome = 'begun'
   const secrets = newSecrets(deps.random)
   const begunMs = deps.clock.nowMs()
-  const location = await provider.begin(secrets, signal)
-  const attempt = { provider: id, secrets, next, terminal, begunMs }
+  const location = await deps.beginnings.run(id, () => provider.begin(secrets, signal))
+  const attempt = { provider: id, secrets, ...destination, begunMs }
   const surplus = surplusAttempts(request.cookies, keys, begunMs)
   const cookie = setCookie(
     attemptCookie(secrets.state),
@@ -46,11 +47,13 @@ export async function callbackRoute(context: RouteContext, id: string): Promise<
   const state = request.query.get('state') ?? ''
   const attempt = attemptOf(request.cookies, { provider: id, state }, keys, deps.clock.nowMs())
   if (attempt === null) throw new SignInRefused('attempt_unknown', 'no cookie of this attempt')
+  trace.destination = attempt
   return deps.callbacks.run(id, async () => {
     trace.cookies.push(clearCookie(attemptCookie(state)))
     const callback = { parameters: request.query }
     const identity = await provider.finish(callback, attempt.secrets, signal)
     trace.subject = identity.subject
+    deps.accounts.admit(id, identity.subject, deps.clock.monotonicMs())
     const { user, groups } = await personOf(context, id, identity)
     trace.user = user.username
     const session = {

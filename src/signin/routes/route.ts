@@ -1,7 +1,9 @@
 // What every route of the sign-in process gets, and what it reports.
 import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { CallbackLimits } from '../attempts/callback-limits.ts'
+import type { AccountLimits } from '../attempts/account-limits.ts'
+import { type Destination, NOWHERE } from '../attempts/destination.ts'
+import type { ProviderLimits } from '../attempts/provider-limits.ts'
 import type { GatewayClient } from '../gateway-client.ts'
 import type { RouteAnswer } from '../answers.ts'
 import type { SignInRequest } from '../http/request.ts'
@@ -25,7 +27,10 @@ export interface RouteParts {
   readonly people: PeopleDeps
   readonly sessions: SessionDeps
   readonly gateway: GatewayClient
-  readonly callbacks: CallbackLimits
+  /** Attempts that wait for their provider's discovery. */
+  readonly beginnings: ProviderLimits
+  readonly callbacks: ProviderLimits
+  readonly accounts: AccountLimits
   readonly passwordCheck: PasswordCheck
   readonly passwords: PasswordHashes
   readonly random: (bytes: number) => Buffer
@@ -51,6 +56,8 @@ export class Trace {
   user = ''
   /** null = the request was not an attempt. */
   outcome: SignInOutcome['outcome'] | null = null
+  /** Where the attempt leads: who is refused starts again for the same. */
+  destination: Destination = NOWHERE
   /** Cookies that go whatever the answer is, such as one that clears an attempt. */
   readonly cookies: string[] = []
 

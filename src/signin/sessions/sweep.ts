@@ -4,6 +4,7 @@ import type { Secret } from '../../api/objects.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { sleep } from '../../runtime/clock.ts'
+import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { PasswordHashes } from '../people/password-hashes.ts'
 import { type SessionStep, sessionStep } from './plan.ts'
 import { type SignInSession, sessionIn } from './session.ts'
@@ -45,7 +46,9 @@ export async function sweepSessions(options: SweepOptions): Promise<void> {
 async function sweepOnce(options: SweepOptions): Promise<void> {
   const { secrets, passwords, clock, log, signal } = options
   if (!passwords.isComplete) return
+  const eventLoop = new EventLoopShare(clock)
   for (const { object: secret } of secrets.values()) {
+    await eventLoop.waitForTurn()
     if (signal.aborted) return
     const session = sessionIn(secret)
     if (session === null) continue

@@ -103,14 +103,30 @@ export async function makeKey(
   const recorded = updateSession(taken, { keyUid: uid }, deps).catch((err: unknown) => {
     deps.log.warn({ err, session: taken.session.name }, 'a session does not know its key')
   })
-  const accepted = await deps.gateway.awaitKey(taken.session.name, accessKey)
-  await recorded
-  if (accepted === null) {
+  const [accepted, isSame] = await Promise.all([
+    deps.gateway.awaitKey(taken.session.name, accessKey),
+    isSameUser(user, deps),
+    recorded,
+  ])
+  if (accepted === null || !isSame) {
     await endKey(taken.session.name, deps)
-    throw new SignInRefused('key_not_made', 'the gateway does not take the new key')
+    const cause = isSame
+      ? 'the gateway does not take the new key'
+      : 'the User cannot be found again'
+    throw new SignInRefused('key_not_made', cause)
   }
   return { accessKey, endsMs: accepted.endsMs }
 }
+
+/**
+ * Whether the User is still the one that signs in. Another one of that name may have been made meanwhile, for another person,
+ * and the garbage collector, which ends keys of the former, takes its time.
+ */
+const isSameUser = (user: SignInUser, { client }: SessionDeps): Promise<boolean> =>
+  client.get(USERS, { name: user.name }).then(
+    (found) => found?.metadata.uid === user.uid,
+    () => false,
+  )
 
 /** Why a second key is refused, by what the person began with. */
 const TAKEN = { terminal: 'code_refused', browser: 'replayed' } as const

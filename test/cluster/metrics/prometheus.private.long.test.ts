@@ -1,6 +1,7 @@
 // A real Prometheus scrapes a busy manager, gateway and direct endpoint, a syncer and a sign-in process, as two clusters, and evaluates our
 // rules, our dashboard and community dashboards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { SIGN_IN_AUDIENCE } from '../../../src/api/names.ts'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
 import { freeAddress } from '../../direct/token-platform.ts'
 import {
@@ -19,6 +20,7 @@ import {
   startSignIn,
 } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
 import { RULES_FILE, alerts, dashboard, namedIn } from '../../support/monitoring.ts'
 import {
   type Prometheus,
@@ -84,7 +86,11 @@ beforeAll(async () => {
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
   signIn = await startSignIn({
     kubeconfig: await plane.serviceAccountKubeconfig(SIGN_IN_NAMESPACE, 'sign-in'),
-    flags: [`--namespace=${NAMESPACE}`, `--gateway-url=${gateway.url()}`],
+    flags: [
+      `--namespace=${NAMESPACE}`,
+      `--gateway-url=${gateway.url()}`,
+      '--public-url=https://platform.example.com',
+    ],
   })
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
@@ -143,6 +149,7 @@ async function createActivity(): Promise<void> {
     },
     BOUND,
   )
+  await tryPassword()
   await keys.remove(owner)
   await keys.shown(short, 'Expired')
   for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
@@ -160,6 +167,20 @@ async function createActivity(): Promise<void> {
     },
     BOUND,
   )
+}
+
+/** Tries a wrong password at the sign-in process, as the gateway passes it on. */
+async function tryPassword(): Promise<void> {
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const token = ['create', 'token', name, '-n', namespace, `--audience=${SIGN_IN_AUDIENCE}`]
+  const authorization = `Bearer ${(await mustKubectl(plane, token)).trim()}`
+  const { code } = await ask(`${signIn.url()}/auth/password/login`, {
+    ca: await gatewayCa(plane.admin, SIGN_IN_NAMESPACE),
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'ada', password: 'a wrong password' }),
+  })
+  expect(code).toBe(401)
 }
 
 /** Evaluates an expression while all processes have series: a process that is too slow for a scrape has none. */

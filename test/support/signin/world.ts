@@ -11,7 +11,8 @@ import { SignInRefused } from '../../../src/domain/signin/refusals.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { objectNameFor } from '../../../src/people/people-index.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
-import { CallbackLimits } from '../../../src/signin/attempts/callback-limits.ts'
+import { AccountLimits } from '../../../src/signin/attempts/account-limits.ts'
+import { ProviderLimits } from '../../../src/signin/attempts/provider-limits.ts'
 import type { TokenVerdict } from '../../../src/signin/gateway-token.ts'
 import { type AttemptReport, createSignInHandler } from '../../../src/signin/handler.ts'
 import { PasswordHashes } from '../../../src/signin/people/password-hashes.ts'
@@ -237,7 +238,9 @@ export class SignInWorld {
       },
       sessions: { client, namespace: NAMESPACE, gateway, clock, log },
       gateway,
-      callbacks: new CallbackLimits(),
+      beginnings: new ProviderLimits(),
+      callbacks: new ProviderLimits(),
+      accounts: new AccountLimits(),
       passwordCheck: {
         verify: ({ username, password }) =>
           passwords.usable(username) !== null && password === PASSWORD

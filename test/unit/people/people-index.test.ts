@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { TeamSpec } from '../../../src/api/team.gen.ts'
 import type { UserStatus } from '../../../src/api/user.gen.ts'
 import { MAX_TEAMS, NO_TEAMS } from '../../../src/domain/people/people.ts'
-import { objectNameFor } from '../../../src/people/people-index.ts'
+import { objectNameFor, teamIn } from '../../../src/people/people-index.ts'
 import { randomFrom } from '../../support/random.ts'
 import { teamObject, userObject } from '../../support/object-builder.ts'
 import { peopleOf, peopleStores } from './people-builder.ts'
@@ -70,6 +70,22 @@ describe('the teams of a person (24.2)', () => {
     expect(people.teamsOf('user:ada')).toEqual(['dev', 'sre'])
     expect(people.teamsOf('user:eve')).toBe(NO_TEAMS)
   })
+})
+
+test('a Team is found by its name, unless its object counts for nothing (24.1)', () => {
+  const { teams } = peopleStores(
+    [],
+    [
+      team('oidc:Sre', {}, { uid: 'right' }),
+      team('oidc:dev', {}, { name: 'other' }),
+      team('ops', {}, { deletionTimestamp: DELETED }),
+    ],
+  )
+  expect(teamIn(teams, 'oidc:Sre')?.uid).toBe('right')
+  expect(teamIn(teams, 'ops')?.isDeleting).toBe(true)
+  expect(['oidc:dev', 'oidc:sre', 'other', ''].map((name) => teamIn(teams, name))).toEqual(
+    Array.from({ length: 4 }, () => undefined),
+  )
 })
 
 describe('a change affects the keys (24.2)', () => {

@@ -15,6 +15,8 @@ const WORKS: ProviderHealth = { fault: null, warnings: [] }
 const OIDC = { auth: { oidc: { issuerUrl: 'https://provider.example' } } }
 const PLACE = { publicUrl: 'https://platform.example', groupFilter: matchesAny([]) }
 
+const NO_ADDRESS = 'platformHost is not set, so no way to sign in is offered.'
+
 describe('the state of the providers (27.1)', () => {
   it.each([
     ['nothing is set up', { ...PLACE, settings: {} }, [], null],
@@ -36,7 +38,19 @@ describe('the state of the providers (27.1)', () => {
       'the platform has no address',
       { ...PLACE, publicUrl: null, settings: OIDC },
       [],
-      { isReady: false, message: 'platformHost is not set, so no provider is offered.' },
+      { isReady: false, message: NO_ADDRESS },
+    ],
+    [
+      'the platform has no address, and passwords alone are on',
+      { ...PLACE, publicUrl: null, settings: {} },
+      [],
+      { isReady: false, message: NO_ADDRESS },
+    ],
+    [
+      'the platform has no address, and nothing is meant to be set up',
+      { ...PLACE, publicUrl: null, settings: { auth: { password: { disabled: true } } } },
+      [],
+      null,
     ],
     [
       'a filter is unusable',

@@ -66,14 +66,30 @@ describe('a request to sign in is answered 503 (25.1)', () => {
     expect(process.received).toEqual([])
   })
 
+  const refuses = 'it refuses the token of this gateway'
+  const asksInVain = 'it cannot ask the API server about the token of this gateway'
   test.each([
-    { name: 'with its length', refuse: { 'content-length': '0' } },
-    { name: 'in no chunk', refuse: {} },
-  ])('when the process refuses the token, $name', async ({ refuse }) => {
-    const process = await startStandIn((_, response) => response.writeHead(401, refuse).end())
+    { name: 'refuses the token, with its length', status: 401, length: true, because: refuses },
+    { name: 'refuses the token, in no chunk', status: 401, length: false, because: refuses },
+    { name: 'cannot check it, with its length', status: 503, length: true, because: asksInVain },
+    { name: 'cannot check it, in no chunk', status: 503, length: false, because: asksInVain },
+  ])('with a sentence when the process $name', async ({ status, length, because }) => {
+    const headers = length ? { 'content-length': '0' } : {}
+    const process = await startStandIn((_, response) => response.writeHead(status, headers).end())
     const { ask, warned } = await gatewayTo(process)
-    expect(await ask('GET /login')).toMatchObject({ code: 503 })
-    expect(warned).toEqual(['it refuses the token of this gateway'])
+    const answer = await ask('GET /login')
+    expect(answer).toMatchObject({ code: 503, headers: { 'retry-after': '5' } })
+    expect(JSON.parse(answer.body)).toMatchObject({ kind: 'Status', reason: 'ServiceUnavailable' })
+    expect(warned).toEqual([because])
+  })
+
+  test('of the process itself, where it says why, also to HEAD', async () => {
+    const headers = { 'content-length': '3' }
+    const process = await startStandIn((_, response) => response.writeHead(503, headers).end('why'))
+    const { ask, warned } = await gatewayTo(process)
+    expect(await ask('GET /login')).toMatchObject({ code: 503, body: 'why' })
+    expect(await ask('HEAD /login')).toMatchObject({ code: 503, headers })
+    expect(warned).toEqual([])
   })
 
   test('with a body that was not read', async () => {

@@ -189,8 +189,13 @@ describe('an attempt at a provider (25.3)', () => {
   it('keeps its cookie where no place is free, so that the person can try again (25.5, SG)', async () => {
     const world = new SignInWorld()
     const { promise: slow, resolve: release } = Promise.withResolvers<undefined>()
+    let people = 0
+    const next = () => {
+      people += 1
+      return identityOf({ subject: `${PROVIDER}#${people}`, username: `user-${people}` })
+    }
     world.providers = [
-      { ...fakeProvider('oidc', identityOf), finish: () => slow.then(() => identityOf()) },
+      { ...fakeProvider('oidc', identityOf), finish: () => slow.then(next) },
       fakeProvider('other', () => identityOf({ username: 'grace' })),
     ]
     world.configure({ uiSettings: {} })
@@ -210,7 +215,50 @@ describe('an attempt at a provider (25.3)', () => {
     expect((await callback(other, attempt.state, { id: 'other' })).status).toBe(200)
     release(undefined)
     await Promise.all(waiting)
-    expect((await callback(late, state)).text).toContain('Signed in as ada')
+    expect((await callback(late, state)).text).toContain('Signed in as user-21')
+  })
+
+  it('begins at most 20 times at once where discovery hangs, so that others get through (25.5, SG)', async () => {
+    const world = new SignInWorld()
+    const { promise: slow, resolve: release } = Promise.withResolvers<undefined>()
+    const provider = fakeProvider('oidc', identityOf)
+    world.providers = [
+      { ...provider, begin: (...given) => slow.then(() => provider.begin(...given)) },
+      fakeProvider('other', identityOf),
+    ]
+    world.configure({ uiSettings: {} })
+    const login = `${PLATFORM}/auth/oidc/login`
+    const waiting = Array.from({ length: 20 }, () => world.browser().navigate(login))
+    const refusal = await world.browser().navigate(login)
+    expect(refusal.status).toBe(429)
+    expect(refusal.headers['retry-after']).toBe('5')
+    expect(world.reports.at(-1)).toMatchObject({ outcome: 'refused', reason: 'limited' })
+    expect((await begin(world.browser(), 'other')).state).not.toBe('')
+    release(undefined)
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(
+      Array.from({ length: 20 }, () => 303),
+    )
+    expect((await begin(world.browser())).state).not.toBe('')
+  })
+
+  it('is refused where one account signs in more than 20 times in ten minutes, and others go on (25.5, SG)', async () => {
+    const world = new SignInWorld()
+    const signIn = async () => {
+      const browser = world.browser()
+      return callback(browser, (await begin(browser)).state)
+    }
+    for (let count = 0; count < 20; count += 1) expect((await signIn()).status).toBe(200)
+    await world.clock.advance(60_000)
+    const refusal = await signIn()
+    expect(refusal.status).toBe(429)
+    expect(refusal.headers['retry-after']).toBe('540')
+    expect(world.reports.at(-1)).toMatchObject({ outcome: 'refused', reason: 'limited' })
+    expect(world.cluster.all('OwnedAccessKey')).toHaveLength(20)
+    world.identity = identityOf({ subject: `${PROVIDER}#2`, username: 'grace' })
+    expect((await signIn()).text).toContain('Signed in as grace')
+    world.identity = identityOf()
+    await world.clock.advance(540_000)
+    expect((await signIn()).text).toContain('Signed in as ada')
   })
 
   it('is of one state alone, also where another has a cookie of the same name (25.3, SA)', () => {

@@ -111,7 +111,7 @@ describe('a password (25.5)', () => {
 })
 
 describe('the queue of passwords (25.5, SG)', () => {
-  test('has room for two at a time and 20 that wait, for all callers', async () => {
+  test('has room for two at a time and 16 strangers that wait', async () => {
     const { verify, waiting } = createCheck()
     const computed = countScrypt()
     const client = new AbortController()
@@ -121,15 +121,15 @@ describe('the queue of passwords (25.5, SG)', () => {
     // One turn: what is limited is refused before the first computation ends.
     await new Promise((resolve) => setImmediate(resolve))
     expect(computed()).toBe(2)
-    expect(waiting.at(-1)).toBe(20)
+    expect(waiting.at(-1)).toBe(16)
     client.abort()
     const answers = await Promise.all(tries)
     expect(answers.slice(0, 2)).toEqual([WRONG, WRONG])
-    expect(answers.slice(2, 22)).toEqual(Array.from({ length: 20 }, () => 'aborted'))
+    expect(answers.slice(2, 18)).toEqual(Array.from({ length: 16 }, () => 'aborted'))
     const busy = 'limited,5,limited: too many passwords wait'
-    expect(answers.slice(22)).toEqual(Array.from({ length: 18 }, () => busy))
+    expect(answers.slice(18)).toEqual(Array.from({ length: 22 }, () => busy))
     expect(computed()).toBe(2)
-    expect(Math.max(...waiting)).toBe(20)
+    expect(Math.max(...waiting)).toBe(16)
     expect(waiting.at(-1)).toBe(0)
     expect(await verify({})).toBe('right')
   })
@@ -137,13 +137,31 @@ describe('the queue of passwords (25.5, SG)', () => {
   test('counts no attempt that it has no room for', async () => {
     const { verify } = createCheck()
     const client = new AbortController()
-    const full = Array.from({ length: 22 }, (_, at) =>
+    const full = Array.from({ length: 18 }, (_, at) =>
       verify({ username: `n${at}` }, client.signal),
     )
     for (let at = 0; at < 30; at += 1) expect(await verify({})).toMatch(/^limited,5,/)
     client.abort()
     await Promise.all(full)
     expect(await verify({})).toBe('right')
+  })
+
+  test('has four places more for known browsers, which strangers keep from no person', async () => {
+    const { verify, waiting } = createCheck()
+    const [strangers, client] = [new AbortController(), new AbortController()]
+    const flood = Array.from({ length: 30 }, (_, at) =>
+      verify({ username: `n${at}` }, strangers.signal),
+    )
+    const known = ['ada', 'eve', 'none', 'clear', 'weak'].map((username) =>
+      verify({ username, isKnown: true }, client.signal),
+    )
+    expect(await known[4]).toBe('limited,5,limited: too many passwords wait')
+    expect(Math.max(...waiting)).toBe(20)
+    strangers.abort()
+    expect(await known[0]).toBe('right')
+    client.abort()
+    await Promise.all([...flood, ...known])
+    expect(waiting.at(-1)).toBe(0)
   })
 
   test('gives up an attempt whose client has left, and takes the next', async () => {

@@ -115,8 +115,13 @@ const ROWS: readonly Row[] = [
     step: refuse('name_taken'),
   },
   {
-    title: 'takes over no User with an empty subject, which is not an absent one',
+    title: 'claims an entry whose subject is empty, which is as absent (1.2)',
     sameName: user({ identities: [{ connector: 'oidc', subject: '' }] }),
+    step: { kind: 'claim', entry: 0 },
+  },
+  {
+    title: 'takes over no User with a subject of another type',
+    sameName: user({ identities: [{ connector: 'oidc', subject: 7 as never }] }),
     step: refuse('name_taken'),
   },
   {

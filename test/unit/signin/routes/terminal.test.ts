@@ -75,6 +75,29 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
     expect(page.text).not.toContain('Signed in as')
   })
 
+  it.each([
+    ['a wrong password', '/login', (world: SignInWorld) => world.userWithPassword('ada')],
+    [
+      'a provider that refuses',
+      '/auth/oidc/login',
+      (world: SignInWorld) => world.configure({ auth: { disableUserCreation: true } }),
+    ],
+  ] as const)('waits for a second try after %s (25.2)', async (_, path, arrange) => {
+    const world = new SignInWorld()
+    arrange(world)
+    const browser = world.browser()
+    const first = await browser.navigate(`${PLATFORM}${path}?${QUERY}`)
+    const location = new URL(String(first.headers['location'] ?? PLATFORM))
+    const state = location.searchParams.get('state')
+    const refusal = await (path === '/login'
+      ? browser.submit(first, '/auth/password/login', { username: 'ada', password: 'another one' })
+      : browser.navigate(`${PLATFORM}/auth/oidc/callback?code=right&state=${state}`))
+    expect(refusal.status).toBeGreaterThanOrEqual(400)
+    const again = await browser.click(refusal, 'Start again')
+    expect(again.url.search).toBe(`?${QUERY}`)
+    expect(again.text).toContain('This signs you in on a terminal')
+  })
+
   it.each<readonly [string, (code: string, world: SignInWorld) => Promise<object> | object]>([
     ['another verifier', (code) => ({ code, code_verifier: 'w'.repeat(43) })],
     ['the challenge in place of the verifier', (code) => ({ code, code_verifier: CHALLENGE })],

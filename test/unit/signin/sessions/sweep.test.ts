@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
+import type { Clock } from '../../../../src/runtime/clock.ts'
 import { fullObject, Store } from '../../../../src/kube/informer/store.ts'
 import { PasswordHashes } from '../../../../src/signin/people/password-hashes.ts'
 import { SignInUsers } from '../../../../src/signin/people/sign-in-user.ts'
@@ -19,6 +20,7 @@ import { MemoryCluster } from '../../../support/signin/memory-cluster.ts'
 const NAMESPACE = 'platform-sign-in'
 const START_MS = Date.UTC(2026, 10, 21)
 const NAME = `login-${'a'.repeat(26)}`
+const OLD = `login-${'z'.repeat(26)}`
 const session = (differs: Partial<SignInSession> = {}): SignInSession => ({
   name: NAME,
   provider: 'oidc',
@@ -97,12 +99,12 @@ function leader(differs: Partial<SignInSession> = {}) {
     } as never)
   const user = (spec: object): void =>
     void cluster.put({ kind: 'User', metadata: { name: 'ada' }, spec } as never)
-  const sweeps = (): void =>
+  const sweeps = (swept: Clock = clock): void =>
     void sweepSessions({
       client: cluster.client,
       secrets,
       passwords,
-      clock,
+      clock: swept,
       log,
       signal: stop.signal,
     })
@@ -200,6 +202,35 @@ describe('the replica that leads (25.4, 25.7)', () => {
     world.cluster.before = () => undefined
     await world.clock.advance(60_000)
     expect(sessionsOf(world)).toBeUndefined()
+  })
+
+  it('leaves the event loop to people who sign in, however many sessions there are', async () => {
+    const world = leader()
+    for (let at = 0; at < 300; at += 1) {
+      const digits = at.toString(2).padStart(26, '0').replaceAll('0', 'a').replaceAll('1', 'b')
+      world.cluster.put(
+        sessionSecret(session({ name: `login-${digits}`, madeMs: START_MS }), NAMESPACE) as never,
+      )
+    }
+    world.cluster.put(sessionSecret(session({ name: OLD, madeMs: 0 }), NAMESPACE) as never)
+    world.cluster.feed('User', world.users.store)
+    world.cluster.feed('Secret', world.secrets)
+    let readings = 0
+    world.sweeps({
+      ...world.clock,
+      monotonicMs: () => {
+        readings += 1
+        return readings
+      },
+    })
+    let turns = 0
+    const isOwned = (): boolean =>
+      world.cluster.object('Secret', OLD)?.metadata.ownerReferences !== undefined
+    while (!isOwned()) {
+      await new Promise((resolve) => setImmediate(resolve))
+      turns += 1
+    }
+    expect(turns).toBeGreaterThan(20)
   })
 
   it('decides again about a session that another replica has changed', async () => {

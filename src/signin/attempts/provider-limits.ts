@@ -1,4 +1,5 @@
-// How many callbacks are under way (contract 25.5): a slow provider takes its own places only.
+// How many steps of one kind wait for providers, such as callbacks (contract 25.5): a slow provider takes its own places only.
+// Whoever begins an attempt waits too, for its discovery, and the gateway has places for so many requests in all.
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 
 const MOST = 50
@@ -6,8 +7,8 @@ const MOST_OF_ONE = 20
 /** When a place is likely to be free. */
 const RETRY_AFTER_SECONDS = 5
 
-/** Runs callbacks within the limits. */
-export class CallbackLimits {
+/** Runs steps within the limits. */
+export class ProviderLimits {
   readonly #underWay = new Map<string, number>()
   #all = 0
 
@@ -15,7 +16,7 @@ export class CallbackLimits {
   async run<T>(provider: string, run: () => Promise<T>): Promise<T> {
     const own = this.#underWay.get(provider) ?? 0
     if (this.#all >= MOST || own >= MOST_OF_ONE)
-      throw new SignInRefused('limited', 'too many callbacks are under way', {
+      throw new SignInRefused('limited', 'too many steps wait for the provider', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
     this.#underWay.set(provider, own + 1)
