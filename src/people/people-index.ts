@@ -68,12 +68,6 @@ interface PeopleStores {
 /** A store may keep more fields than are asked for. */
 type Searchable<T extends CachedObject> = Pick<Store<T>, 'by' | 'firstBy' | 'subscribe'>
 
-/** The Team of this name; undefined = there is none, or its object counts for nothing. */
-export const teamNamed = (
-  teams: Pick<Store<PlatformTeam>, 'firstBy'>,
-  teamName: string,
-): PlatformTeam | undefined => teams.firstBy(BY_IDENTITY, identityOfTeam({ teamName }))
-
 /** People and teams, with their changes. */
 export interface PeopleIndex extends People {
   /** Every team whose group `user:<username>` has, also beyond the limit of `teamsOf`. */
@@ -117,11 +111,7 @@ export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
       return names
     },
     isInTeam: (identity, teamName) => {
-<<<<<<< HEAD
-      const team = teamNamed(teams, teamName)
-=======
       const team = teamIn(teams, teamName)
->>>>>>> breaker
       return team !== undefined && givesGroupTo(team, identity, user(identity))
     },
     allTeamsOf,

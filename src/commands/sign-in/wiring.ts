@@ -5,11 +5,7 @@ import type { Secret } from '../../api/objects.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
-<<<<<<< HEAD
-import { createTeamStore, parseTeam, teamNamed } from '../../people/people-index.ts'
-=======
 import { createTeamStore, parseTeam, teamIn } from '../../people/people-index.ts'
->>>>>>> breaker
 import type { ServerHandler } from '../../serving/http/server.ts'
 import { AccountLimits } from '../../signin/attempts/account-limits.ts'
 import { ProviderLimits } from '../../signin/attempts/provider-limits.ts'
@@ -78,11 +74,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
       client,
       users,
       teams: {
-<<<<<<< HEAD
-        has: (teamName) => teamNamed(teams, teamName) !== undefined,
-=======
         has: (teamName) => teamIn(teams, teamName) !== undefined,
->>>>>>> breaker
         count: () => teams.size,
       },
       maxTeams: settings.maxTeams,

@@ -1,7 +1,6 @@
 // A real Prometheus scrapes a busy manager, gateway and direct endpoint, a syncer and a sign-in process, as two clusters, and evaluates our
 // rules, our dashboard and community dashboards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { SIGN_IN_AUDIENCE } from '../../../src/api/names.ts'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
 import { freeAddress } from '../../direct/token-platform.ts'
 import {
@@ -12,15 +11,8 @@ import {
 } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
-import {
-  type OwnGateway,
-  ask,
-  gatewayCa,
-  startGateway,
-  startSignIn,
-} from '../../support/gateway-process.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
-import { mustKubectl } from '../../support/kubectl.ts'
 import { RULES_FILE, alerts, dashboard, namedIn } from '../../support/monitoring.ts'
 import {
   type Prometheus,
@@ -53,6 +45,7 @@ import {
   filledIn,
   shown,
 } from './expressions.ts'
+import { startSignInOn, tryPassword } from './sign-in-series.ts'
 import { startSyncerOn } from './syncer-series.ts'
 
 const BOUND = { withinMs: 30_000 }
@@ -84,14 +77,7 @@ beforeAll(async () => {
   await connectOwnVirtualCluster(plane, gateway)
   direct = await startDirectOn(plane, { issuer, caPem: await gatewayCa(plane.admin) })
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
-  signIn = await startSignIn({
-    kubeconfig: await plane.serviceAccountKubeconfig(SIGN_IN_NAMESPACE, 'sign-in'),
-    flags: [
-      `--namespace=${NAMESPACE}`,
-      `--gateway-url=${gateway.url()}`,
-      '--public-url=https://platform.example.com',
-    ],
-  })
+  signIn = await startSignInOn(plane, gateway)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
     target(cluster, 'gateway', gateway),
@@ -149,7 +135,7 @@ async function createActivity(): Promise<void> {
     },
     BOUND,
   )
-  await tryPassword()
+  expect(await tryPassword(plane, signIn)).toBe(401)
   await keys.remove(owner)
   await keys.shown(short, 'Expired')
   for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
@@ -167,20 +153,6 @@ async function createActivity(): Promise<void> {
     },
     BOUND,
   )
-}
-
-/** Tries a wrong password at the sign-in process, as the gateway passes it on. */
-async function tryPassword(): Promise<void> {
-  const { namespace, name } = GATEWAY_ACCOUNT
-  const token = ['create', 'token', name, '-n', namespace, `--audience=${SIGN_IN_AUDIENCE}`]
-  const authorization = `Bearer ${(await mustKubectl(plane, token)).trim()}`
-  const { code } = await ask(`${signIn.url()}/auth/password/login`, {
-    ca: await gatewayCa(plane.admin, SIGN_IN_NAMESPACE),
-    method: 'POST',
-    headers: { authorization, 'content-type': 'application/json' },
-    body: JSON.stringify({ username: 'ada', password: 'a wrong password' }),
-  })
-  expect(code).toBe(401)
 }
 
 /** Evaluates an expression while all processes have series: a process that is too slow for a scrape has none. */

@@ -45,9 +45,12 @@ export async function signedIn(world: SignInWorld): Promise<Browser> {
 }
 
 /** A browser goes to the provider and comes back. */
-export async function comeBack(world: SignInWorld, query = 'code=right'): Promise<ShownPage> {
+export async function comeBack(
+  world: SignInWorld,
+  query = 'code=right',
+  browser = world.browser(),
+): Promise<ShownPage> {
   world.providers = [fakeProvider('oidc', () => world.identity)]
-  const browser = world.browser()
   const begun = await browser.navigate(`${PLATFORM}/auth/oidc/login`)
   const state = new URL(String(begun.headers['location'])).searchParams.get('state')
   return browser.navigate(`${PLATFORM}/auth/oidc/callback?${query}&state=${state}`, {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { refused } from '../../../support/fake-kube-client.ts'
 import { comeBack } from '../../../support/signin/requests.ts'
 import { identityOf, SignInWorld } from '../../../support/signin/world.ts'
 
@@ -55,6 +56,31 @@ describe('the key of a sign-in (25.4)', () => {
       'Secret',
       'OwnedAccessKey',
     ])
+  })
+
+  it.each([
+    ['was deleted', (): boolean => true],
+    ['was deleted and made anew, for another person', (world: SignInWorld) => world.user('ada')],
+    [
+      'cannot be read',
+      (world: SignInWorld) => {
+        world.cluster.before = ({ verb, kind }) => {
+          if (verb === 'get' && kind === 'User') throw refused(503, 'ServiceUnavailable')
+        }
+      },
+    ],
+  ] as const)('ends again where the User %s meanwhile (25.9, SC)', async (_, then) => {
+    const world = new SignInWorld()
+    world.cluster.before = ({ kind }) => {
+      if (kind !== 'OwnedAccessKey') return
+      world.cluster.before = () => undefined
+      world.cluster.remove('User', 'ada')
+      then(world)
+    }
+    const page = await comeBack(world)
+    expect(page.status).toBe(503)
+    expect(world.reports.at(-1)).toMatchObject({ outcome: 'refused', reason: 'key_not_made' })
+    expect(world.cluster.all('OwnedAccessKey')).toEqual([])
   })
 
   it('makes no Teams where that is off', async () => {

@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { SIGN_IN_OUTCOME_HEADER } from '../../../../src/api/names.ts'
 import { outcomeIn } from '../../../../src/domain/signin/outcome.ts'
 import { ask, comeBack, JSON_TYPE } from '../../../support/signin/requests.ts'
-import { identityOf, PASSWORD, PROVIDER, SignInWorld } from '../../../support/signin/world.ts'
+import {
+  fakeProvider,
+  identityOf,
+  PASSWORD,
+  PLATFORM,
+  PROVIDER,
+  SignInWorld,
+} from '../../../support/signin/world.ts'
 
 const NAME_REASONS = [
   ['name_missing', identityOf({ username: null })],
@@ -102,6 +109,48 @@ describe('a refusal (25.5, SG)', () => {
   it('for filters that are unusable opens nothing', async () => {
     const world = new SignInWorld({ auth: { groupsFilters: ['('] } })
     expect((await comeBack(world)).status).toBe(503)
+    expect(world.cluster.all('OwnedAccessKey')).toEqual([])
+  })
+})
+
+describe('a password that the watches still show (25.5)', () => {
+  it.each([
+    ['changed', (world: SignInWorld) => world.secret('password-of-ada', { password: 'hash-2' })],
+    ['deleted', (world: SignInWorld) => world.cluster.remove('Secret', 'password-of-ada')],
+    ['taken from the User', (world: SignInWorld) => world.user('ada')],
+  ])('opens nothing once it is %s', async (_, change) => {
+    const world = new SignInWorld()
+    world.userWithPassword('ada')
+    world.cluster.isStale = true
+    change(world)
+    const login = await world.browser().navigate(`${PLATFORM}/login`)
+    const fields = { username: 'ada', password: PASSWORD }
+    const page = await world.browser().submit(login, '/auth/password/login', fields)
+    expect(page.status).toBe(401)
+    expect(world.reports.at(-1)).toMatchObject({ outcome: 'refused', reason: 'wrong_password' })
+    expect(world.cluster.all('OwnedAccessKey')).toEqual([])
+  })
+})
+
+describe('a provider that hangs (25.5)', () => {
+  it('keeps no person from the page that shows them, and from signing out', async () => {
+    const world = new SignInWorld()
+    const browser = world.browser()
+    await comeBack(world, 'code=right', browser)
+    world.providers = [
+      {
+        ...fakeProvider('oidc', () => world.identity),
+        endSession: () => new Promise(() => undefined),
+      },
+    ]
+    world.configure({ uiSettings: {} })
+    const shown = browser.navigate(`${PLATFORM}/login`)
+    await world.clock.advance(2000)
+    const page = await shown
+    expect(page.text).toContain('Signed in as ada')
+    const leaving = browser.submit(page, '/auth/logout')
+    await world.clock.advance(2000)
+    expect((await leaving).url.pathname).toBe('/login')
     expect(world.cluster.all('OwnedAccessKey')).toEqual([])
   })
 })
