@@ -1,4 +1,5 @@
 // The expressions of our alerts and dashboard, filled in for the clusters of a test.
+import type { Operator } from '../../support/command-process.ts'
 import { alerts, dashboard } from '../../support/monitoring.ts'
 
 /** The namespace of manager, gateway and direct endpoint. */
@@ -36,4 +37,15 @@ export function filledIn(expr: string): string {
     .replaceAll('$cluster', CLUSTERS[0] ?? '')
     .replaceAll('$namespace', /platform_(sync|patch)_/.test(expr) ? SYNCER_NAMESPACE : NAMESPACE)
     .replaceAll('$__rate_interval', '5m')
+}
+
+/** The scrape target of a process, with the labels of the shipped ServiceMonitor. */
+export function target(cluster: string, component: string, process: Operator) {
+  const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
+  const namespace =
+    { syncer: SYNCER_NAMESPACE, 'sign-in': SIGN_IN_NAMESPACE }[component] ?? NAMESPACE
+  return {
+    address: `127.0.0.1:${Number(port)}`,
+    labels: { cluster, job: `${component}-metrics`, namespace, pod: `${component}-0` },
+  }
 }

@@ -3,12 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
 import { freeAddress } from '../../direct/token-platform.ts'
-import {
-  type Operator,
-  type OwnOperator,
-  type OwnProcess,
-  startOperator,
-} from '../../support/command-process.ts'
+import { type OwnOperator, type OwnProcess, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
@@ -36,15 +31,7 @@ import {
   ownMetrics,
 } from './documented-metrics.ts'
 import { startDirectOn, useDirect } from './direct-series.ts'
-import {
-  CLUSTERS,
-  NAMESPACE,
-  SIGN_IN_NAMESPACE,
-  SYNCER_NAMESPACE,
-  expressions,
-  filledIn,
-  shown,
-} from './expressions.ts'
+import { CLUSTERS, SYNCER_NAMESPACE, expressions, filledIn, shown, target } from './expressions.ts'
 import { startSignInOn, tryPassword } from './sign-in-series.ts'
 import { startSyncerOn } from './syncer-series.ts'
 
@@ -100,17 +87,6 @@ afterAll(async () => {
 beforeEach(({ skip }) => {
   programsOrSkip(found, skip)
 })
-
-/** The scrape target of a process, with the labels of the shipped ServiceMonitor. */
-function target(cluster: string, component: string, process: Operator) {
-  const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
-  const namespace =
-    { syncer: SYNCER_NAMESPACE, 'sign-in': SIGN_IN_NAMESPACE }[component] ?? NAMESPACE
-  return {
-    address: `127.0.0.1:${Number(port)}`,
-    labels: { cluster, job: `${component}-metrics`, namespace, pod: `${component}-0` },
-  }
-}
 
 const areUp = async (): Promise<boolean> =>
   (await prometheus.query('up == 1')).length === 5 * CLUSTERS.length
