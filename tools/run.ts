@@ -18,7 +18,13 @@ import { type KeptDirectEndpoint, startDirectEndpoint } from './run/direct.ts'
 import { mustHaveSpace } from './run/disk-space.ts'
 import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
 import { type KeptProgram, keepProgram } from './run/program.ts'
-import { givePassword, keepSignIn, prepareSignIn, signInAccount } from './run/sign-in.ts'
+import {
+  givePassword,
+  keepSignIn,
+  prepareSignIn,
+  signInAccount,
+  startIdentityProvider,
+} from './run/sign-in.ts'
 import { LOCAL_TARGETS, startTarget } from './run/target.ts'
 import { countSampleKeys, tourText } from './run/tour.ts'
 import { startVirtualCluster } from './run/virtual-cluster.ts'
@@ -92,6 +98,7 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     const platform = await startPlatform(controlPlane, keep)
     const isFirst = !existsSync(SAMPLES_APPLIED)
     if (isFirst) await applySamples(controlPlane)
+    keep(await startIdentityProvider(signInOptions(controlPlane), platform.url))
     const { port } = platform
     const caPem = await gatewayCa(controlPlane)
     writeFileSync(GATEWAY_CA_FILE, caPem)

@@ -10,6 +10,8 @@ import { withLock } from '../control-plane/lock.ts'
 interface DebianPackages {
   /** The first is what they are for; the others are what it needs. */
   readonly names: readonly [string, ...string[]]
+  /** Also unpacks every package that these need and that the machine lacks; absent = these alone. */
+  readonly withNeeded?: boolean
   /** The folder that gets all their files; it appears when it is complete. */
   readonly into: string
   /** Whether the folder holds what is needed; asked again once the lock is held. */
@@ -27,6 +29,7 @@ const LIMIT_MS = 300_000
  */
 export async function unpackFromDebian({
   names,
+  withNeeded = false,
   into,
   isThere,
   log,
@@ -41,7 +44,7 @@ export async function unpackFromDebian({
     await removeUnfinished(into)
     const draft = await mkdtemp(`${into}.unfinished-`)
     try {
-      await fetchInto(draft, names, log)
+      await fetchInto(draft, { names, withNeeded }, log)
       await rm(into, { recursive: true, force: true })
       await rename(join(draft, 'files'), into)
     } finally {
@@ -53,7 +56,7 @@ export async function unpackFromDebian({
 
 async function fetchInto(
   draft: string,
-  names: DebianPackages['names'],
+  { names, withNeeded }: Pick<DebianPackages, 'names' | 'withNeeded'>,
   log: (line: string) => void,
 ): Promise<void> {
   const all = names.join(', ')
@@ -71,7 +74,8 @@ async function fetchInto(
   log(`fetching ${all} with apt-get once, about half a minute, into the user's cache`)
   // Go on when a source of packages does not answer: another may have ours.
   const update = await attempt('apt-get', [...options, 'update'], draft)
-  const download = await attempt('apt-get', [...options, 'download', ...names], draft)
+  const needed = withNeeded ? await neededBy(names, options) : []
+  const download = await attempt('apt-get', [...options, 'download', ...names, ...needed], draft)
   if (download !== null)
     throw new Error(`apt-get can't fetch ${all}:\n${[update, download].join('\n').trim()}`)
   for (const archive of (await readdir(draft)).filter((file) => file.endsWith('.deb'))) {
@@ -80,6 +84,20 @@ async function fetchInto(
   }
   log(`fetched ${all} in ${Math.round((performance.now() - startMs) / 1000)} s`)
 }
+
+/** What apt-get would install with these; none when it can't say, as the download then says why. */
+async function neededBy(
+  names: DebianPackages['names'],
+  options: readonly string[],
+): Promise<readonly string[]> {
+  const install = [...options, '--simulate', '--no-install-recommends', 'install', ...names]
+  const { stdout } = await run('apt-get', install, { timeout: LIMIT_MS }).catch(() => NOTHING)
+  return Array.from(stdout.matchAll(/^Inst (\S+)/gm), ([, name = '']) => name).filter(
+    (name) => !names.includes(name),
+  )
+}
+
+const NOTHING = { stdout: '' }
 
 /** The output of the program when it failed; null when it did not. */
 async function attempt(

@@ -140,11 +140,12 @@ function page(): string {
 
 /** The settings that a Config needs for it. */
 function settingsText(issuer: string, clientSecret: string): string {
-  const fields = { issuerUrl: issuer, clientId: 'platform', clientSecret, scopes: SCOPES }
+  const fields = { issuerUrl: issuer, clientId: 'platform', clientSecret, scopes: PROVIDER_SCOPES }
   return `status.auth.oidc: ${JSON.stringify(fields)}`
 }
 
-const SCOPES = ['profile', 'email', 'groups', 'offline_access']
+/** The scopes to ask it for. */
+export const PROVIDER_SCOPES = ['profile', 'email', 'groups', 'offline_access']
 
 function main([port = '', redirectURI = '']: readonly string[]): void {
   if (!/^\d{1,5}$/.test(port) || !URL.canParse(redirectURI)) {

@@ -1,11 +1,14 @@
 // The sign-in process of `make run`. The gateway passes browsers on to it, as in a cluster.
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { hashPassword, passwordHashText, SALT_BYTES } from '../../src/signin/password/hash.ts'
 import type { Access } from '../control-plane/access.ts'
 import { readIfThere, replaceFile } from '../control-plane/exclusive-file.ts'
 import { mustKubectl } from '../control-plane/kubectl.ts'
 import { choosePort } from '../control-plane/ports.ts'
+import { identityProvider, PROVIDER_SCOPES } from './identity-provider.ts'
 import { type KeptProgram, keepProgram, type RunFolders } from './program.ts'
 
 /** The cluster, and where the parts of `make run` keep files. */
@@ -69,6 +72,44 @@ export const keepSignIn = (
     pidFile: join(home, 'sign-in.pid'),
     log,
   })
+
+/**
+ * Starts the OpenID Connect provider of a company, and sets it up in the Config: each start, as its port may be another one.
+ *
+ * @param publicUrl that of the gateway
+ */
+export async function startIdentityProvider(
+  { management, folders: { home }, log }: SignInOptions,
+  publicUrl: string,
+): Promise<{ readonly stop: () => Promise<void> }> {
+  const port = await choosePort(join(home, 'identity-provider-port'), log)
+  const issuer = `http://127.0.0.1:${port}`
+  const client = {
+    client_id: 'platform',
+    // Without a secret: a Config in a repository may have all of it.
+    token_endpoint_auth_method: 'none' as const,
+    redirect_uris: [`${publicUrl}/auth/oidc/callback`],
+    post_logout_redirect_uris: [`${publicUrl}/login`],
+  }
+  const server = createServer(identityProvider({ issuer, clients: [client] }))
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const oidc = {
+    issuerUrl: issuer,
+    clientId: client.client_id,
+    type: 'the company',
+    scopes: PROVIDER_SCOPES,
+    postLogoutRedirectURI: `${publicUrl}/login`,
+  }
+  const patch = ['patch', 'config', 'platform-manager-config', '--type=merge', '-p']
+  await mustKubectl(management, [...patch, JSON.stringify({ spec: { auth: { oidc } } })])
+  return {
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
 
 /** The file with the password of the person of the samples. */
 const passwordFile = (home: string): string => join(home, `${USER}.password`)

@@ -1,7 +1,7 @@
 // The authorities of certificates that processes of the platform issue themselves: published for the others, and followed by them
 // (contract 9.7, 25.1).
 import { CONFIG_MAPS, GATEWAY_TLS_SECRET, SECRETS, apiVersionOf } from '../../api/names.ts'
-import { type Secret, secretText } from '../../api/objects.ts'
+import { type ConfigMap, type Secret, secretText } from '../../api/objects.ts'
 import { type KubeClient, type ObjectRef, claim } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
@@ -75,6 +75,9 @@ export function authorityPublisher(
     const secret = await client.get<Secret>(SECRETS, { namespace, name: GATEWAY_TLS_SECRET })
     const pem = secretText(secret ?? undefined, AUTHORITY_DATA_KEY)
     if (pem === null || pem === published) return
+    const stored = await client.get<ConfigMap>(CONFIG_MAPS, configMap)
+    published = stored?.data?.[AUTHORITY_DATA_KEY] ?? null
+    if (pem === published) return
     const object = {
       apiVersion: apiVersionOf(CONFIG_MAPS),
       kind: CONFIG_MAPS.kind,

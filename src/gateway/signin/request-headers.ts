@@ -62,7 +62,7 @@ function isPassed(name: string): boolean {
 }
 
 /** A cookie of the sign-in process: browsers accept the prefix from this host alone, over TLS, for all paths. */
-const OWN_COOKIE = /^(__Host-platform_[\w.-]+)=[!#-+\--:<-[\]-~]*$/
+const OWN_COOKIE = /^[ \t]*((__Host-platform_[\w.-]+)=[!#-+\--:<-[\]-~]*)[ \t]*$/
 
 /**
  * The cookies of the sign-in process, as one header; empty = none. A name that comes twice counts for nothing: one of the
@@ -71,10 +71,9 @@ const OWN_COOKIE = /^(__Host-platform_[\w.-]+)=[!#-+\--:<-[\]-~]*$/
 function ownCookies(values: readonly string[]): string {
   const cookies = values
     .flatMap((value) => value.split(';'))
-    .map((pair) => pair.replace(/^[ \t]+|[ \t]+$/g, ''))
-    .flatMap((pair) => {
-      const name = OWN_COOKIE.exec(pair)?.[1]
-      return name === undefined ? [] : [{ name, pair }]
+    .flatMap((sent) => {
+      const [, pair, name] = OWN_COOKIE.exec(sent) ?? []
+      return pair === undefined || name === undefined ? [] : [{ name, pair }]
     })
   const isOnly = (name: string): boolean =>
     cookies.filter((other) => other.name === name).length === 1

@@ -6,12 +6,9 @@
  */
 type SignInPath = 'route' | 'unusable' | 'other'
 
-/** A segment as it was sent: nothing encoded, and no dots that a server might resolve. */
-const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[\w.~-]+`
-
-const ROUTE = new RegExp(
-  `^/(?:login|auth/logout|auth/${SEGMENT}/${SEGMENT}|oidc/apps(?:/${SEGMENT})+)$`,
-)
+/** A segment has nothing encoded, and is no dots that a server might resolve. */
+const ROUTE =
+  /^\/(?:login|auth\/logout|auth(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+){2}|oidc\/apps(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+)$/
 
 /** At or below a path of signing in. */
 const NAMED = /^\/(?:login|auth|oidc\/apps)(?:\/|$)/

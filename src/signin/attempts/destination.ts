@@ -34,15 +34,14 @@ export function loginPath(destination: Destination): string {
 }
 
 const LONGEST = 512
-/** One slash, no second one and no backslash behind it, and visible ASCII. */
-const SAFE = /^\/(?![/\\])[!-~]*$/
-/** The platform's own pages. */
+const VISIBLE = /^[!-~]*$/
+/** The platform's own pages: none begins with two slashes, or with a backslash behind the first. */
 const OWN_PAGES =
   /^(?:\/login|\/auth\/[A-Za-z0-9._~-]+\/[A-Za-z0-9._~-]+|\/oidc\/apps(?:\/[A-Za-z0-9._~-]+)+)$/
 
 /** The path of the parameter `next`; null = it is absent, or leads to no page of the platform. */
 function nextPath(next: string | null): string | null {
-  if (next === null || next.length > LONGEST || !SAFE.test(next)) return null
+  if (next === null || next.length > LONGEST || !VISIBLE.test(next)) return null
   const path = /^[^?#]*/.exec(next)?.[0] ?? ''
   const hasDots = path.split('/').some((segment) => segment === '.' || segment === '..')
   return OWN_PAGES.test(path) && !hasDots ? next : null

@@ -79,28 +79,34 @@ const isSource = ({ protocol, host }: URL): boolean =>
 const sourcesOf = (urls: readonly URL[]): string =>
   ["'self'", ...urls.filter(isSource).map(({ origin }) => origin)].join(' ')
 
-const styleOf = (ui: UiSettings): string => {
-  const { primary, onPrimary, accent, accentInDark } = pageColours(ui)
+function styleOf({ primaryColor, accentColor }: UiSettings): string {
+  const { primary, onPrimary, accent } = pageColours(primaryColor, accentColor)
   return `
-:root{--primary:${primary};--accent:${accent};--on-primary:${onPrimary};--text:#1c2430;--muted:#5b6675;--page:#f3f5f8;--card:#fff;--line:#cfd6df;--edge:#7a8594;--bad:#b3261e}
-@media (prefers-color-scheme:dark){:root{--accent:${accentInDark};--text:#e8ecf2;--muted:#a5b0bf;--page:#12161c;--card:#1c222b;--line:#3a4452;--edge:#7d8899;--bad:#ff8a80}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}
+:root{--primary:${primary};--on-primary:${onPrimary};--accent:${accent};--link:var(--accent);--text:#1c2430;--muted:#5b6675;--page:#f3f5f8;--card:#fff;--line:#cfd6df;--bad:#b3261e}
+@media (prefers-color-scheme:dark){:root{--link:color-mix(in srgb,var(--accent) 50%,#fff);--text:#e8ecf2;--muted:#a5b0bf;--page:#12161c;--card:#1c222b;--line:#3a4452;--bad:#ff8a80}}
+${RULES}`
+}
+
+const RULES = `*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 main{width:100%;max-width:26rem;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
 h1{margin:0 0 1.25rem;font-size:1.375rem;line-height:1.3}
 p{margin:.75rem 0}
 .logo{display:block;max-width:12rem;max-height:4rem;margin-bottom:1.25rem}
 .muted,.legal{color:var(--muted);font-size:.875rem}
 .legal{margin-top:1.5rem;padding-top:1rem;border-top:1px solid var(--line)}
+.legal>:first-child{margin-top:0}
+.legal>:last-child{margin-bottom:0}
+.or{display:flex;align-items:center;gap:.75rem}
+.or::before,.or::after{content:"";flex:1;border-top:1px solid var(--line)}
 .error{color:var(--bad)}
 .button,button{display:block;width:100%;min-height:2.75rem;margin:.75rem 0;padding:.6rem 1rem;border:0;border-radius:.5rem;background:var(--primary);color:var(--on-primary);font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
-.quiet{background:none;color:var(--text);border:1px solid var(--edge)}
+.quiet{background:none;color:var(--text);border:1px solid var(--line)}
 .button:hover,button:hover{filter:brightness(1.1)}
-:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px}
 label{display:block;margin:.75rem 0 0;font-weight:600}
-input{display:block;width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--page);color:var(--text);font:inherit}
-a{color:var(--accent)}
-code{overflow-wrap:anywhere;font:1rem/1.5 ui-monospace,monospace}
-.code{display:block;padding:.75rem;border:1px solid var(--line);border-radius:.5rem;user-select:all}
+input{display:block;width:100%;min-height:2.75rem;margin-top:.25rem;padding:.5rem .75rem;border:1px solid var(--muted);border-radius:.5rem;background:var(--page);color:var(--text);font:inherit}
+a{color:var(--link)}
+code{font:1rem/1.5 ui-monospace,monospace}
+.code{display:block;padding:.75rem;border:1px solid var(--line);border-radius:.5rem;word-break:break-all;user-select:all}
 `
-}

@@ -30,13 +30,14 @@ export function loginPage(choices: LoginChoices, destination: Destination): Sign
   const body = html`${destination.terminal === null ? null : forTerminal(destination.terminal)}
 ${isNone ? html`<p>No way to sign in is set up. Ask an administrator.</p>` : null}
 ${links}
+${providers.length > 0 && hasPasswords ? html`<p class="muted or">or with a password</p>` : null}
 ${hasPasswords ? passwordForm(destination) : null}
 ${legal === null ? null : html`<div class="legal">${legal}</div>`}`
   return { title: 'Sign in', body, ownForms: hasPasswords, formTargets: [] }
 }
 
 const forTerminal = ({ challenge }: Terminal): Html =>
-  html`<p>This signs you in on a terminal. It shows the code <strong>${checkCode(challenge)}</strong>: if yours does not, close this page.</p>`
+  html`<p>This signs you in on a terminal. Go on only if it shows the code <strong>${checkCode(challenge)}</strong>. If it does not, close this page.</p>`
 
 const passwordForm = (
   destination: Destination,
@@ -82,8 +83,8 @@ export function handOverPage(user: string, code: string, terminal: Terminal): Si
 <button>Continue</button>
 </form>`
   return {
-    title: `Sign in ${user} on a terminal`,
-    body: html`<p>The terminal shows the code <strong>${checkCode(challenge)}</strong>. If yours does not, or you started none, close this page.</p>
+    title: `Sign in as ${user} on a terminal`,
+    body: html`<p>Go on only if your terminal shows the code <strong>${checkCode(challenge)}</strong>. If it does not, or you started no sign-in there, close this page: another person would get your access.</p>
 ${form}
 <p class="muted">${port === null ? 'Paste this into the terminal:' : 'For a terminal on another computer, paste this:'}</p>
 <code class="code">${code}</code>`,

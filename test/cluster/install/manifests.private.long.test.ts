@@ -160,7 +160,7 @@ test('the samples can be applied together, and the operator reconciles each', as
     kind,
     name: metadata.name,
   }))
-  expect(new Set(names.map(({ kind }) => kind)).size, 'a sample of each kind').toBe(3)
+  expect(new Set(names.map(({ kind }) => kind)).size, 'a sample of each kind').toBe(5)
   const yamls = readdirSync(samples).filter(
     (file) => file.endsWith('.yaml') && file !== 'kustomization.yaml',
   )

@@ -3,6 +3,8 @@ import { alerts, dashboard } from '../../support/monitoring.ts'
 
 /** The namespace of manager, gateway and direct endpoint. */
 export const NAMESPACE = 'platform-system'
+/** The namespace of the sign-in process. */
+export const SIGN_IN_NAMESPACE = `${NAMESPACE}-sign-in`
 /** The namespace of the syncer. */
 export const SYNCER_NAMESPACE = 'vcluster-my-vc'
 /** Both clusters have the same jobs and instances. */

@@ -1,4 +1,4 @@
-// A real Prometheus scrapes a busy manager, gateway and direct endpoint, and a syncer, as two clusters, and evaluates our
+// A real Prometheus scrapes a busy manager, gateway and direct endpoint, a syncer and a sign-in process, as two clusters, and evaluates our
 // rules, our dashboard and community dashboards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
@@ -39,11 +39,13 @@ import { startDirectOn, useDirect } from './direct-series.ts'
 import {
   CLUSTERS,
   NAMESPACE,
+  SIGN_IN_NAMESPACE,
   SYNCER_NAMESPACE,
   expressions,
   filledIn,
   shown,
 } from './expressions.ts'
+import { startSignInOn, tryPassword } from './sign-in-series.ts'
 import { startSyncerOn } from './syncer-series.ts'
 
 const BOUND = { withinMs: 30_000 }
@@ -54,6 +56,7 @@ let manager: OwnOperator
 let gateway: OwnGateway
 let direct: OwnGateway
 let syncer: OwnProcess
+let signIn: OwnGateway
 let prometheus: Prometheus
 
 beforeAll(async () => {
@@ -74,11 +77,13 @@ beforeAll(async () => {
   await connectOwnVirtualCluster(plane, gateway)
   direct = await startDirectOn(plane, { issuer, caPem: await gatewayCa(plane.admin) })
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
+  signIn = await startSignInOn(plane, gateway)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
     target(cluster, 'gateway', gateway),
     target(cluster, 'direct', direct),
     target(cluster, 'syncer', syncer),
+    target(cluster, 'sign-in', signIn),
   ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
   await eventually('all are scraped', async () => (await areUp()) || undefined, BOUND)
@@ -86,6 +91,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await prometheus?.[Symbol.asyncDispose]()
+  await signIn?.stop()
   await syncer?.stop()
   await direct?.stop()
   await gateway?.stop()
@@ -98,7 +104,8 @@ beforeEach(({ skip }) => {
 /** The scrape target of a process, with the labels of the shipped ServiceMonitor. */
 function target(cluster: string, component: string, process: Operator) {
   const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
-  const namespace = component === 'syncer' ? SYNCER_NAMESPACE : NAMESPACE
+  const namespace =
+    { syncer: SYNCER_NAMESPACE, 'sign-in': SIGN_IN_NAMESPACE }[component] ?? NAMESPACE
   return {
     address: `127.0.0.1:${Number(port)}`,
     labels: { cluster, job: `${component}-metrics`, namespace, pod: `${component}-0` },
@@ -106,7 +113,7 @@ function target(cluster: string, component: string, process: Operator) {
 }
 
 const areUp = async (): Promise<boolean> =>
-  (await prometheus.query('up == 1')).length === 4 * CLUSTERS.length
+  (await prometheus.query('up == 1')).length === 5 * CLUSTERS.length
 
 /** Creates activity: expiring keys, a token revoked with its key, requests to gateway and direct endpoint. */
 async function createActivity(): Promise<void> {
@@ -128,6 +135,7 @@ async function createActivity(): Promise<void> {
     },
     BOUND,
   )
+  expect(await tryPassword(plane, signIn)).toBe(401)
   await keys.remove(owner)
   await keys.shown(short, 'Expired')
   for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
@@ -166,9 +174,11 @@ const values = async (expression: string): Promise<readonly number[]> =>
     .map(({ value }) => value)
 
 describe('the scraped metrics (8.4)', () => {
-  test('of manager, gateway and direct endpoint pass promtool check metrics', async ({ skip }) => {
+  test('of manager, gateway, direct endpoint and sign-in process pass promtool check metrics', async ({
+    skip,
+  }) => {
     const programs = programsOrSkip(found, skip)
-    for (const process of [manager, gateway, direct]) {
+    for (const process of [manager, gateway, direct, signIn]) {
       const verdict = await promtool(programs, ['check', 'metrics'], await process.metrics())
       expect(verdict).toEqual({ code: 0, printed: '' })
     }

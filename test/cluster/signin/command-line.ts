@@ -13,9 +13,13 @@ export interface RunningCommand {
   readonly ended: Promise<RunResult>
 }
 
-/** Starts a command. @param home the folder of its settings */
-export function startTool(home: string, args: readonly string[]): RunningCommand {
-  const env = cleanEnv({ XDG_CONFIG_HOME: home, HOME: home })
+/** Starts a command. @param home the folder of its settings @param more of its environment */
+export function startTool(
+  home: string,
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): RunningCommand {
+  const env = cleanEnv({ XDG_CONFIG_HOME: home, HOME: home, ...more })
   const child = spawn(process.execPath, [...programArgs(), ...args], { env })
   let stdout = ''
   let stderr = ''

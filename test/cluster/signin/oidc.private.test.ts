@@ -130,7 +130,7 @@ test('a terminal exchanges the code for a key once, by its verifier; a browser s
   const start = await one.navigate(address)
   expect(start.text).toContain(shown)
   const page = await signIn(one, 'ada', start)
-  expect(page.text).toContain('Sign in ada on a terminal')
+  expect(page.text).toContain('Sign in as ada on a terminal')
   expect(page.text).toContain(shown)
   const code = codeOn(page)
   const thief = await exchange(code, randomBytes(32).toString('base64url'))

@@ -122,7 +122,9 @@ describe('the private signing keys', () => {
       .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
     expect(found.toSorted()).toEqual(
       [
-        // The Secrets of targets, which stand in a namespace of their own.
+        // The Secrets of targets and of signing in, which stand in namespaces of their own.
+        `${namespace}-sign-in/management-operator-manager-sign-in`,
+        `${namespace}-sign-in/management-operator-sign-in`,
         `${namespace}-targets/management-operator-gateway`,
         `${namespace}/management-operator-manager`,
       ].toSorted(),

@@ -151,7 +151,10 @@ async function follow(first: Navigation, jar: CookieJar, options: BrowserOptions
     if (next === null || ![301, 302, 303, 307, 308].includes(answer.status) || stopsAt(next))
       return { ...answer, url, ...readPage(answer.body, url) }
     const isKept = answer.status === 307 || answer.status === 308
-    one = isKept ? { ...one, url: next } : { ...one, ...GET, url: next, originHeader: null }
+    const keptOrigin = origin !== null && next.origin !== url.origin ? 'null' : origin
+    one = isKept
+      ? { ...one, url: next, originHeader: keptOrigin }
+      : { ...one, ...GET, url: next, originHeader: null }
   }
   throw new Error(`more than ${MOST_REDIRECTS} redirects, the last to ${one.url.href}`)
 }

@@ -8,7 +8,10 @@ interface KeptCookie {
   readonly path: string
   readonly isSecure: boolean
   readonly isHttpOnly: boolean
-  readonly sameSite: 'strict' | 'lax' | 'none'
+  /** absent = lax, but for a young cookie. */
+  readonly sameSite: 'strict' | 'lax' | 'none' | 'absent'
+  /** In epoch milliseconds; a new value does not change it. */
+  readonly madeMs: number
   /** In epoch milliseconds; null = until the browser closes. */
   readonly endsMs: number | null
 }
@@ -23,6 +26,8 @@ export interface CookieRequest {
 
 /** Bytes of name and value together; a longer cookie is refused. */
 const LONGEST = 4096
+/** A cookie without SameSite goes with each request of another site for so long ("Lax-allowing-unsafe"). */
+const YOUNG_MS = 120_000
 
 /** A jar, empty at first. All requests are navigations of a whole window. */
 export class CookieJar {
@@ -40,17 +45,24 @@ export class CookieJar {
       if (cookie === null) continue
       const key = JSON.stringify([cookie.host, cookie.path, cookie.name])
       if (cookie.endsMs !== null && cookie.endsMs <= this.#nowMs()) this.#kept.delete(key)
-      else this.#kept.set(key, cookie)
+      else {
+        const madeMs = this.#kept.get(key)?.madeMs ?? cookie.madeMs
+        this.#kept.set(key, { ...cookie, madeMs })
+      }
     }
   }
 
-  /** The header `Cookie` of a request; undefined = none goes. */
+  /** The header `Cookie` of a request, the longest paths first; undefined = none goes. */
   header({ url, method, initiator }: CookieRequest): string | undefined {
     const isSameSite = initiator === null || siteOf(new URL(initiator)) === siteOf(url)
     const isSafe = method === 'GET' || method === 'HEAD'
-    const going = this.#of(url).filter(
-      ({ sameSite }) => isSameSite || sameSite === 'none' || (sameSite === 'lax' && isSafe),
-    )
+    const goesAbroad = ({ sameSite, madeMs }: KeptCookie): boolean =>
+      sameSite === 'none' ||
+      (sameSite !== 'strict' && isSafe) ||
+      (sameSite === 'absent' && this.#nowMs() - madeMs < YOUNG_MS)
+    const going = this.#of(url)
+      .filter((cookie) => isSameSite || goesAbroad(cookie))
+      .toSorted((one, other) => other.path.length - one.path.length)
     return going.length === 0
       ? undefined
       : going.map(({ name, value }) => `${name}=${value}`).join('; ')
@@ -89,6 +101,11 @@ const siteOf = ({ protocol, hostname }: URL): string => {
 const isWithin = (pathname: string, path: string): boolean =>
   pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`)
 
+const SAME_SITE = ['strict', 'lax', 'none'] as const
+
+/** The path of a cookie that has none of its own. */
+const folderOf = (pathname: string): string => pathname.slice(0, pathname.lastIndexOf('/')) || '/'
+
 /** A cookie for the host of the address alone; null = a browser refuses it. */
 function parsed(text: string, url: URL, nowMs: number): KeptCookie | null {
   const [pair = '', ...rest] = text.split(';').map((part) => part.trim())
@@ -119,10 +136,11 @@ function parsed(text: string, url: URL, nowMs: number): KeptCookie | null {
     name,
     value,
     host: url.hostname,
-    path: path.startsWith('/') ? path : '/',
+    path: path.startsWith('/') ? path : folderOf(url.pathname),
     isSecure,
     isHttpOnly: attributes.has('httponly'),
-    sameSite: sameSite === 'strict' || sameSite === 'none' ? sameSite : 'lax',
+    sameSite: SAME_SITE.find((one) => one === sameSite) ?? 'absent',
+    madeMs: nowMs,
     endsMs: maxAge === undefined ? null : nowMs + Number(maxAge) * 1000,
   }
 }

@@ -60,6 +60,20 @@ describe('a cookie jar', () => {
     expect(jar.names(SITE)).toEqual([])
   })
 
+  it('sends a cookie without SameSite with a POST of another site for two minutes', () => {
+    let nowMs = 0
+    const jar = new CookieJar(() => nowMs)
+    jar.store([HOST], SITE)
+    nowMs = 60_000
+    jar.store(['__Host-a=2; Secure; Path=/'], SITE)
+    const posted = { url: SITE, method: 'POST', initiator: 'https://evil.example' }
+    nowMs = 119_999
+    expect(jar.header(posted)).toBe('__Host-a=2')
+    nowMs = 120_000
+    expect(jar.header(posted)).toBeUndefined()
+    expect(jar.header({ ...posted, method: 'GET' })).toBe('__Host-a=2')
+  })
+
   it('shows a cookie that is HttpOnly to no script', () => {
     const jar = new CookieJar(() => 0)
     jar.store([`${HOST}; HttpOnly`, 'b=1'], SITE)

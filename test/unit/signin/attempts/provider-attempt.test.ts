@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { attemptCookie } from '../../../../src/signin/attempts/attempt.ts'
+import { attemptCookie, attemptOf, sealAttempt } from '../../../../src/signin/attempts/attempt.ts'
 import { SESSION_COOKIE } from '../../../../src/signin/http/cookies.ts'
 import type { Browser, ShownPage } from '../../../support/browser/browser.ts'
 import {
@@ -259,5 +259,17 @@ describe('an attempt at a provider (25.3)', () => {
     world.identity = identityOf()
     await world.clock.advance(540_000)
     expect((await signIn()).text).toContain('Signed in as ada')
+  })
+
+  it('is of one state alone, also where another has a cookie of the same name (25.3, SA)', () => {
+    const [state, other] = ['state-55419', 'state-109004']
+    expect(attemptCookie(state)).toBe(attemptCookie(other))
+    const secrets = { state, nonce: 'n', verifier: 'v' }
+    const attempt = { provider: 'oidc', secrets, next: null, terminal: null, begunMs: 0 }
+    const keys = sealingKeys()
+    const value = sealAttempt(attempt, keys, (bytes) => Buffer.alloc(bytes))
+    const cookies = new Map([[attemptCookie(state), value]])
+    expect(attemptOf(cookies, { provider: 'oidc', state }, keys, 1)).toEqual(attempt)
+    expect(attemptOf(cookies, { provider: 'oidc', state: other }, keys, 1)).toBeNull()
   })
 })

@@ -127,6 +127,14 @@ describe('the User of an account (24.3, 25.4)', () => {
     await expect(signIn(deps)).rejects.toMatchObject({ reason: 'name_taken' })
   })
 
+  it('is never the one that the watch still has with the identity (SC)', async () => {
+    const { cluster, deps } = people()
+    put(cluster, 'grace', { identities: [{ connector: 'oidc', subject: SUBJECT }] }, 'one')
+    cluster.isStale = true
+    put(cluster, 'grace', { identities: [] }, 'one')
+    expect((await signIn(deps)).username).toBe('ada')
+  })
+
   it('is not opened by a watch that does not know yet that the User is disabled', async () => {
     const { cluster, deps } = people()
     const identities = [{ connector: 'oidc', subject: SUBJECT }]

@@ -35,7 +35,7 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
     const { browser, page } = await handOver(world)
     const check = createHash('sha256').update(CHALLENGE).digest('hex')
     expect(page.text).toContain(`${check.slice(0, 4)}-${check.slice(4, 8)}`)
-    expect(page.text).toContain('Sign in ada on a terminal')
+    expect(page.text).toContain('Sign in as ada on a terminal')
     expect(page.forms).toMatchObject([
       {
         method: 'POST',
@@ -113,6 +113,15 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
       'a second use',
       async (code, world) => {
         await exchange(world, { code, code_verifier: VERIFIER })
+        return { code, code_verifier: VERIFIER }
+      },
+    ],
+    [
+      'a second use after its key has ended',
+      async (code, world) => {
+        await exchange(world, { code, code_verifier: VERIFIER })
+        for (const { kind, metadata } of world.cluster.all('OwnedAccessKey'))
+          world.cluster.remove(kind, metadata.name)
         return { code, code_verifier: VERIFIER }
       },
     ],
