@@ -53,7 +53,10 @@ export const usernameIn = (identity: string | null): string | null =>
   identity?.startsWith(IDENTITY_PREFIX) ? identity.slice(IDENTITY_PREFIX.length) : null
 
 /** Whether every key of the person is refused (contract 10.3, 24.2). */
-export const isLockedOut = (user: PlatformUser): boolean => user.isDisabled || user.isDeleting
+export const isLockedOut = ({
+  isDisabled,
+  isDeleting,
+}: Pick<PlatformUser, 'isDisabled' | 'isDeleting'>): boolean => isDisabled || isDeleting
 
 /** One empty list for all objects without groups, to save memory. */
 const NO_GROUPS: readonly string[] = []

@@ -5,7 +5,7 @@ import { type Secret, secretText } from '../../api/objects.ts'
 import { isLockedOut } from '../../domain/people/user.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
-import type { SignInUser, SignInUsers } from './sign-in-user.ts'
+import type { SignInUsers, WatchedUser } from './sign-in-user.ts'
 
 /** The hashes of passwords, from memory. */
 export class PasswordHashes {
@@ -40,7 +40,7 @@ export class PasswordHashes {
     return digestOf(user === undefined ? null : this.#hashOf(user))
   }
 
-  #hashOf({ passwordRef }: SignInUser): string | null {
+  #hashOf({ passwordRef }: WatchedUser): string | null {
     if (passwordRef === null) return null
     const { name, key } = passwordRef
     return secretText(this.#secrets.get(name, this.#namespace)?.object, key)
@@ -49,7 +49,7 @@ export class PasswordHashes {
 
 /** As `digest` of PasswordHashes, of a User as the API server has it now: the watch of Secrets may be behind. */
 export async function readPasswordDigest(
-  { passwordRef }: SignInUser,
+  { passwordRef }: WatchedUser,
   { client, namespace }: { readonly client: Pick<KubeClient, 'get'>; readonly namespace: string },
 ): Promise<string | null> {
   if (passwordRef === null) return null

@@ -3,7 +3,7 @@
 import { hasExpectedName, isPersonName } from '../../domain/people/object-name.ts'
 import { isLockedOut } from '../../domain/people/user.ts'
 import type { SignInReason } from '../../domain/signin/refusals.ts'
-import type { SignInUser } from './sign-in-user.ts'
+import type { SignInUser, WatchedUser } from './sign-in-user.ts'
 
 /** An account, as its provider vouches for it. */
 export interface Account {
@@ -18,14 +18,14 @@ export interface Account {
 /** What the Users say of the account. */
 export interface KnownUsers {
   /** Users that name the account in their identities, each once. */
-  readonly withAccount: readonly SignInUser[]
+  readonly withAccount: readonly WatchedUser[]
   /** The object of the name that the account would have; null = there is none. */
   readonly sameName: SignInUser | null
 }
 
 /** What is done about the User of an account. */
 export type AccountStep =
-  | { readonly kind: 'use'; readonly user: SignInUser }
+  | { readonly kind: 'use'; readonly user: WatchedUser }
   /** Writes the subject into that entry of its identities: its author let this connector claim it, once. */
   | { readonly kind: 'claim'; readonly user: SignInUser; readonly entry: number }
   | { readonly kind: 'create'; readonly username: string }
@@ -41,7 +41,7 @@ export const textForPeople = (text: string | null): string | null =>
 
 /** Whether a User names the account in its identities. */
 export const namesAccount = (
-  { identities }: SignInUser,
+  { identities }: WatchedUser,
   { connector, subject }: Account,
 ): boolean =>
   identities.some((identity) => identity.connector === connector && identity.subject === subject)
@@ -81,7 +81,7 @@ const refuse = (reason: SignInReason, cause: string): AccountStep => ({
   cause,
 })
 
-const use = (user: SignInUser): AccountStep =>
+const use = (user: WatchedUser): AccountStep =>
   isLockedOut(user)
     ? refuse('user_disabled', 'the User is disabled, or is being deleted')
     : { kind: 'use', user }

@@ -32,6 +32,9 @@ export interface SignInUser extends PlatformUser {
   readonly memberships: readonly UserGroup[]
 }
 
+/** A User as it is kept in memory: without groups, which 10,000 people may have 200 of each. */
+export type WatchedUser = Omit<SignInUser, 'groups' | 'memberships'>
+
 const NO_IDENTITY: UserAccount = { connector: '', subject: null }
 
 /** Parses a User as the API server sends it. Never throws: what is malformed opens nothing. */
@@ -62,12 +65,17 @@ function membershipOf(entry: unknown): readonly UserGroup[] {
   return typeof connector === 'string' && typeof name === 'string' ? [{ connector, name }] : []
 }
 
+function watchedUserOf(object: KubeObject): WatchedUser {
+  const { groups: _, memberships: __, ...watched } = signInUserOf(object)
+  return watched
+}
+
 const BY_SUBJECT = 'subject'
 const BY_USERNAME = 'username'
 
 /** The Users, found by account and by name. */
 export class SignInUsers {
-  readonly store = new Store(signInUserOf, {
+  readonly store = new Store(watchedUserOf, {
     // Also of an object that counts for nothing: an account that two Users name opens neither.
     [BY_SUBJECT]: ({ identities }) =>
       identities.flatMap(({ connector, subject }) =>
@@ -77,12 +85,12 @@ export class SignInUsers {
   })
 
   /** Every User with this account; more than one is a fault of their author. */
-  withAccount(connector: string, subject: string): readonly SignInUser[] {
+  withAccount(connector: string, subject: string): readonly WatchedUser[] {
     return [...this.store.by(BY_SUBJECT, accountKey(connector, subject))]
   }
 
   /** The User of this name; undefined = there is none. */
-  named(username: string): SignInUser | undefined {
+  named(username: string): WatchedUser | undefined {
     return this.store.firstBy(BY_USERNAME, username)
   }
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import type { User } from '../../../../src/api/user.gen.ts'
 import { type Account } from '../../../../src/signin/people/plan.ts'
 import { SignInUsers } from '../../../../src/signin/people/sign-in-user.ts'
@@ -42,6 +42,15 @@ const signIn = (deps: PeopleDeps, account = ACCOUNT, mayCreate = true) =>
   userOfAccount(account, PROFILE, { mayCreate, deps })
 
 const specOf = (cluster: MemoryCluster, name: string) => cluster.object('User', name)?.spec
+
+test('Users in memory have no groups, of which 10,000 people could have 200 each (24.1)', async () => {
+  const { deps } = people()
+  const user = await signIn(deps)
+  const groups = [{ name: 'a-group-of-ada', displayName: null }]
+  await recordSignIn(user, { connector: 'oidc', groups, email: null }, deps)
+  expect(JSON.stringify([...deps.users.store.values()])).toContain('"username":"ada"')
+  expect(JSON.stringify([...deps.users.store.values()])).not.toContain('a-group-of-ada')
+})
 
 describe('the User of an account (24.3, 25.4)', () => {
   it('is made with name, e-mail address and identity, and found the next time', async () => {
