@@ -31,7 +31,15 @@ import {
   ownMetrics,
 } from './documented-metrics.ts'
 import { startDirectOn, useDirect } from './direct-series.ts'
-import { CLUSTERS, SYNCER_NAMESPACE, expressions, filledIn, shown, target } from './expressions.ts'
+import {
+  CLUSTERS,
+  NAMESPACE,
+  SYNCER_NAMESPACE,
+  expressions,
+  filledIn,
+  shown,
+  target,
+} from './expressions.ts'
 import { startSignInOn, tryPassword } from './sign-in-series.ts'
 import { startSyncerOn } from './syncer-series.ts'
 
