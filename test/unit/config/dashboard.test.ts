@@ -6,7 +6,7 @@ const { panels, templating, schemaVersion } = dashboard()
 const shown = panels.filter(({ type }) => type !== 'row')
 const SOURCE = { type: 'prometheus', uid: '${datasource}' }
 const GRID_WIDTH = 24
-/** The namespace of the sign-in process has that of the platform in its name. */
+/** The name of the sign-in namespace begins with the platform namespace. */
 const CHOSEN = /cluster="\$cluster", namespace="\$namespace(?:-sign-in)?"/
 
 test('the dashboard has variables for data source, cluster and namespace, in a schema of Grafana 12', () => {
