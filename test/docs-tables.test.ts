@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { REASONS } from '../src/api/names.ts'
+import { REASONS } from '../src/api/reasons.ts'
 import { createMetrics as createProcessMetrics } from '../src/commands/gateway/metrics.ts'
 import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'

@@ -71,6 +71,14 @@ export interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
+/** Texts or bytes as the data of a Secret. */
+export const secretData = (
+  texts: Readonly<Record<string, string | Buffer>>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  )
+
 /** The text of a data key; bytes that are no UTF-8 are replaced. null = the Secret is absent, or has no such key. */
 export function secretText(secret: Pick<Secret, 'data'> | undefined, key: string): string | null {
   const base64 = secret?.data?.[key]

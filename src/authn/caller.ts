@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TOKEN_ID_EXTRA } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import { earliest } from '../domain/accesskey/lifetime.ts'
+import { teamUsername } from '../domain/people/team.ts'
 import { type ParsedScope, parseScope } from '../domain/scope/authorize.ts'
 import type { VerifiedToken } from '../domain/token/verified-token.ts'
 
@@ -108,9 +109,6 @@ function identityAndScopeDigest(key: AccessKey): string {
 
 /** The only built-in group of the API server that callers get: RBAC grants it discovery and self reviews. */
 export const AUTHENTICATED_GROUP = 'system:authenticated'
-
-/** The user name that keys of a team are impersonated as, and the group of the people in the team (contract 24.2). */
-export const teamUsername = (team: string): string => `platform:team:${team}`
 
 /** Printable ASCII without spaces: the API server trims header values and may decode other bytes differently. */
 const VISIBLE = /^[!-~]+$/

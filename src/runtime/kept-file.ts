@@ -3,8 +3,8 @@ import { constants } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Neither blocks on a FIFO nor follows a link. */
-const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+/** Flags to open a file that others may have put there: neither blocks on a FIFO nor follows a link. */
+export const OPEN_TO_READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
 /**
  * The content of a file.
@@ -15,7 +15,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
  */
 export async function readKeptFile(path: string, maxBytes: number): Promise<Buffer | null> {
   try {
-    await using file = await open(path, READ)
+    await using file = await open(path, OPEN_TO_READ)
     const found = await file.stat()
     return found.isFile() && found.size <= maxBytes ? await file.readFile() : null
   } catch (error) {

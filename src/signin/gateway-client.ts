@@ -1,6 +1,7 @@
 // How the sign-in process asks the gateway about a key: with that key, as its holder would. It may read no key itself.
-import { ACCESS_KEYS, apiVersionOf } from '../api/names.ts'
+import { ACCESS_KEYS, KEY_EXPIRES_HEADER, MANAGEMENT_PATH } from '../api/names.ts'
 import { parseTimestamp } from '../domain/time.ts'
+import { pathOf } from '../kube/client/client.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { HttpClient } from '../runtime/http-client.ts'
 
@@ -20,7 +21,7 @@ export interface GatewayClient {
 
 /** Options of createGatewayClient. */
 interface GatewayClientOptions {
-  /** Base URL of the gateway (`--gateway-url`). */
+  /** Origin of the gateway (`--gateway-url`). */
   readonly url: string
   readonly http: Pick<HttpClient, 'get'>
   readonly clock: Clock
@@ -32,8 +33,6 @@ const READ_BACK_MS = 2000
 const PAUSE_MS = 50
 /** An own key is a small object. */
 const LONGEST_ANSWER = 262_144
-/** From gateway/stages/expiry-headers.ts. */
-const EXPIRES_HEADER = 'x-platform-key-expires'
 
 /** Creates the client. */
 export function createGatewayClient({
@@ -42,7 +41,6 @@ export function createGatewayClient({
   clock,
   signal,
 }: GatewayClientOptions): GatewayClient {
-  const base = `${url.replace(/\/$/, '')}/kubernetes/management/apis/${apiVersionOf(ACCESS_KEYS)}/${ACCESS_KEYS.plural}`
   const ask = async (
     name: string,
     accessKey: string,
@@ -50,14 +48,14 @@ export function createGatewayClient({
   ): Promise<AcceptedKey | null> => {
     try {
       const { status, headers } = await http.get({
-        url: `${base}/${encodeURIComponent(name)}`,
+        url: new URL(`${MANAGEMENT_PATH}${pathOf(ACCESS_KEYS, { name })}`, url).href,
         headers: { authorization: `Bearer ${accessKey}`, accept: 'application/json' },
         statuses: [200],
         maxBytes: LONGEST_ANSWER,
         withinMs,
       })
       if (status !== 200) return null
-      const ends = headers[EXPIRES_HEADER]
+      const ends = headers[KEY_EXPIRES_HEADER]
       return { endsMs: typeof ends === 'string' ? parseTimestamp(ends) : null }
     } catch {
       return null

@@ -3,7 +3,8 @@ import { CONFIG_MAPS, SIGN_IN_STATUS_CONFIG_MAP, apiVersionOf } from '../api/nam
 import type { ConfigMap } from '../api/objects.ts'
 import { type ProviderStatus, providerStatusText } from '../domain/signin/provider-status.ts'
 import type { KubeClient } from '../kube/client/client.ts'
-import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { Rounds } from '../runtime/concurrency/rounds.ts'
 import type { Log } from '../runtime/log.ts'
 import { providerStatus } from './provider-summary.ts'
 import type { FollowedSignInSettings, SignInState } from './settings.ts'
@@ -30,21 +31,18 @@ const SETTLE_MS = 200
 /** Tries all providers every minute and at each change of the settings, until the signal aborts. */
 export async function reportProviders(options: ProviderReportOptions): Promise<void> {
   const { settings, clock, log, signal } = options
-  let pause = new AbortController()
-  settings.subscribe(() => pause.abort())
-  while (!signal.aborted) {
-    pause = new AbortController()
-    let waitMs = EVERY_MS
+  const rounds = new Rounds({ clock, signal, settleMs: SETTLE_MS })
+  settings.subscribe(() => rounds.wake())
+  await rounds.run(async () => {
     try {
       const state = settings.current()
       if (state !== null) await publish(await statusOf(state, signal), options)
+      return EVERY_MS
     } catch (err) {
-      waitMs = RETRY_MS
       if (!signal.aborted) log.warn({ err }, 'the state of the sign-in providers cannot be stored')
+      return RETRY_MS
     }
-    await sleep(clock, waitMs, AbortSignal.any([signal, pause.signal]))
-    if (pause.signal.aborted) await sleep(clock, SETTLE_MS, signal)
-  }
+  })
 }
 
 async function statusOf(state: SignInState, signal: AbortSignal): Promise<ProviderStatus | null> {

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { SECRETS, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../api/names.ts'
-import { type Secret, secretText } from '../api/objects.ts'
+import { type Secret, secretData, secretText } from '../api/objects.ts'
 import { checkJwk } from '../authn/jwks.ts'
 import type { PublicJwk, SigningKeySecret } from '../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../domain/token/token-claims.ts'
@@ -54,14 +54,12 @@ async function newSecret({ namespace, generation, algorithm }: NewSigningKey): P
     metadata: { name: `${SIGNING_KEY_PREFIX}${generation}`, namespace },
     type: SIGNING_KEY_TYPE,
     immutable: true,
-    data: {
-      [PRIVATE_KEY_DATA_KEY]: toBase64(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-      [KID_DATA_KEY]: toBase64(checked.jwk.kid),
-    },
+    data: secretData({
+      [PRIVATE_KEY_DATA_KEY]: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      [KID_DATA_KEY]: checked.jwk.kid,
+    }),
   }
 }
-
-const toBase64 = (text: string | Buffer): string => Buffer.from(text).toString('base64')
 
 const generate = promisify(generateKeyPair)
 

@@ -1,6 +1,6 @@
 // The platform's gateway, asked with the access key of this agent (contract 23.1). No error has the key, or what was answered.
 import { open } from 'node:fs/promises'
-import { API_VERSION, CONFIGS } from '../../api/names.ts'
+import { API_VERSION, CONFIGS, MANAGEMENT_PATH } from '../../api/names.ts'
 import { fieldsOf, parseJson } from '../../domain/json/json.ts'
 import {
   isSettledStatus,
@@ -93,7 +93,7 @@ async function sendEvents(
   return status
 }
 
-const managementOf = ({ url }: CentralOptions): string => `${url}/kubernetes/management`
+const managementOf = ({ url }: CentralOptions): string => `${url}${MANAGEMENT_PATH}`
 
 async function headersOf({ accessKeyFile }: CentralOptions) {
   return {

@@ -1,5 +1,5 @@
 // Checks of the parts that clients see: the gateway's certificate, and the issuer of tokens.
-import { fieldsOf, stringOf } from '../../domain/json/json.ts'
+import { fieldsOf, parseJson, stringOf } from '../../domain/json/json.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
 import type { SendHttps } from '../shared/https.ts'
 
@@ -42,10 +42,5 @@ export async function checkIssuer(gateway: string, send: SendHttps): Promise<Che
 }
 
 /** A JSON object; one without fields where the text is anything else. */
-export function documentOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return fieldsOf(JSON.parse(text))
-  } catch {
-    return {}
-  }
-}
+export const documentOf = (text: string): Readonly<Record<string, unknown>> =>
+  fieldsOf(parseJson(text))

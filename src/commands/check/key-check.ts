@@ -7,7 +7,7 @@ import type { KubeClient, NewObject } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { stringOf } from '../../domain/json/json.ts'
 import { documentOf } from './gateway-checks.ts'
-import type { SendHttps } from '../shared/https.ts'
+import { type SendHttps, SELF_REVIEW_PATH, selfReviewCall, userInfoIn } from '../shared/https.ts'
 import { type CheckResult, failureOf, found, missing } from './result.ts'
 
 /** Dependencies of checkKey. */
@@ -83,7 +83,7 @@ async function use(parts: KeyCheckParts, key: string): Promise<CheckResult> {
   const user = await awaited(parts, async () => {
     const { status, body } = await whoami(parts, key)
     last = `the gateway answers ${status} to it: ${stringOf(documentOf(body)['message']) ?? ''}`
-    return status === 201 ? userIn(body) : null
+    return status === 201 ? (stringOf(userInfoIn(body)['username']) ?? '') : null
   })
   if (user === null) return missing(`a new access key does not work within 10 s: ${last}`)
   return user === SUBJECT
@@ -91,21 +91,8 @@ async function use(parts: KeyCheckParts, key: string): Promise<CheckResult> {
     : missing(`a key of ${SUBJECT} runs as ${JSON.stringify(user)}`)
 }
 
-const SELF_REVIEW = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
-
 const whoami = ({ gateway, send }: KeyCheckParts, bearer: string) =>
-  send(`${gateway}/kubernetes/management/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
-    method: 'POST',
-    bearer,
-    body: JSON.stringify(SELF_REVIEW),
-  })
-
-function userIn(body: string): string {
-  const { status } = documentOf(body) as {
-    readonly status?: { readonly userInfo?: { readonly username?: unknown } }
-  }
-  return stringOf(status?.userInfo?.username) ?? ''
-}
+  send(`${gateway}${SELF_REVIEW_PATH}`, selfReviewCall(bearer))
 
 /** Deletes the key. After a conflict it tries again, because a gateway may have recorded the key's use. */
 async function remove(parts: KeyCheckParts, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 // The hand-over of a sign-in from a browser to a terminal (contract 25.2): the browser gets a code, which is worth nothing
 // without the verifier that only the terminal has.
 import { createHash, randomBytes } from 'node:crypto'
-import { checkCode } from '../../signin/attempts/terminal.ts'
+import { checkCode, terminalParameters } from '../../signin/attempts/terminal.ts'
 
 /** The secrets of one sign-in at a terminal, and what follows from them. */
 export interface HandOver {
@@ -40,9 +40,6 @@ export function loginUrl(
   port: number | null,
 ): string {
   const url = new URL('/login', platform)
-  url.searchParams.set('cli', 'true')
-  if (port !== null) url.searchParams.set('port', String(port))
-  url.searchParams.set('state', state)
-  url.searchParams.set('code_challenge', challenge)
+  url.search = terminalParameters({ port, state, challenge }).toString()
   return url.href
 }

@@ -1,11 +1,12 @@
 // What the command line asks of the platform: a key for a code, whose key it is, and the key's end.
-import { ACCESS_KEYS, ACCESS_KEY_EXTRA } from '../../api/names.ts'
-import { type JsonMap, isMap, parseJsonMap, stringOf, stringsOf } from '../../domain/json/json.ts'
+import { ACCESS_KEYS, ACCESS_KEY_EXTRA, MANAGEMENT_PATH } from '../../api/names.ts'
+import { fieldsOf, parseJson, parseJsonMap, stringOf, stringsOf } from '../../domain/json/json.ts'
+import { teamIn } from '../../domain/people/team.ts'
 import { hideCredentials } from '../../domain/redaction/credentials.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { pathOf } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import type { SendHttps } from '../shared/https.ts'
+import { type SendHttps, SELF_REVIEW_PATH, selfReviewCall, userInfoIn } from '../shared/https.ts'
 import { messageOf, visible } from '../shared/terminal-text.ts'
 import { type SignIn, isAccessKey } from './sign-ins-file.ts'
 
@@ -48,29 +49,17 @@ export async function redeem(
   return { accessKey, expirationTimestamp: expirationTimestamp as string | null }
 }
 
-const API = '/kubernetes/management'
-const SELF_REVIEW = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
-const TEAM_GROUP = 'platform:team:'
-
 /** Who the key acts as; null = the platform refuses the key. @throws Error with the words of the platform */
 export async function identityOf(
   platform: Platform,
   accessKey: string,
 ): Promise<KeyIdentity | null> {
-  const path = `${API}/apis/authentication.k8s.io/v1/selfsubjectreviews`
-  const { status, body } = await ask(platform, path, {
-    method: 'POST',
-    bearer: accessKey,
-    body: JSON.stringify(SELF_REVIEW),
-  })
+  const { status, body } = await ask(platform, SELF_REVIEW_PATH, selfReviewCall(accessKey))
   if (status === 401) return null
   if (status !== 201) throw refusalOf(status, body)
-  const { userInfo } = mapOf(mapOf(parseJsonMap(body))['status'])
-  const { username, groups, extra } = mapOf(userInfo)
-  const teams = (stringsOf(groups) ?? [])
-    .filter((group) => group.startsWith(TEAM_GROUP))
-    .map((group) => group.slice(TEAM_GROUP.length))
-  const [keyName = null] = stringsOf(mapOf(extra)[ACCESS_KEY_EXTRA]) ?? []
+  const { username, groups, extra } = userInfoIn(body)
+  const teams = (stringsOf(groups) ?? []).map(teamIn).filter((team) => team !== null)
+  const [keyName = null] = stringsOf(fieldsOf(extra)[ACCESS_KEY_EXTRA]) ?? []
   return { user: stringOf(username) ?? '', teams, keyName }
 }
 
@@ -95,7 +84,7 @@ const NEVER_ABORTED = new AbortController().signal
 
 /** Deletes the key by itself (contract 12.1); also returns when it is gone already. @throws Error as `redeem` does */
 export async function endKey(platform: Platform, accessKey: string, name: string): Promise<void> {
-  const path = `${API}${pathOf(ACCESS_KEYS, { name })}`
+  const path = `${MANAGEMENT_PATH}${pathOf(ACCESS_KEYS, { name })}`
   const { status, body } = await ask(platform, path, { method: 'DELETE', bearer: accessKey })
   if (![200, 202, 401, 404].includes(status)) throw refusalOf(status, body)
 }
@@ -112,9 +101,7 @@ const LONGEST_MESSAGE = 500
 
 /** The message of a Status, as far as a terminal can show it. */
 function refusalOf(status: number, body: string): Error {
-  const message = stringOf(mapOf(parseJsonMap(body))['message']) ?? ''
+  const message = stringOf(fieldsOf(parseJson(body))['message']) ?? ''
   const words = visible(hideCredentials(message.slice(0, LONGEST_MESSAGE)))
   return new Error(words === '' ? `the platform answers ${status}` : words)
 }
-
-const mapOf = (value: unknown): JsonMap => (isMap(value) ? value : {})

@@ -1,12 +1,12 @@
 // The file with the keys of a person's sign-ins, one for each platform (contract 27.2). It is used only where this user
 // alone can read and change it.
-import { type Stats, constants } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { lstat, mkdir, open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
+import { fieldsOf, isMap, parseJsonMap } from '../../domain/json/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
-import { replaceKeptFile } from '../../runtime/kept-file.ts'
+import { OPEN_TO_READ, replaceKeptFile } from '../../runtime/kept-file.ts'
 import type { ProcessInputs } from '../shared/flags.ts'
 
 /** A sign-in at one platform. */
@@ -66,11 +66,8 @@ export async function changeSignIns(
   await replaceKeptFile(path, [`${text}\n`])
 }
 
-/** Neither blocks on a FIFO nor follows a link. */
-const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
-
 async function textOf(path: string): Promise<string | null> {
-  await using file = await open(path, READ).catch((error: unknown) => {
+  await using file = await open(path, OPEN_TO_READ).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ELOOP') return unlessAbsent(error)
     throw new Error(`${path} is a link: remove it, and sign in again`)
   })
@@ -112,7 +109,7 @@ function signInsIn(text: string): SignIns | null {
 }
 
 function signInOf(value: unknown): SignIn | null {
-  const { accessKey, expirationTimestamp, ca }: JsonMap = isMap(value) ? value : {}
+  const { accessKey, expirationTimestamp, ca } = fieldsOf(value)
   const isEnd = expirationTimestamp === null || parseTimestamp(expirationTimestamp) !== null
   if (!isAccessKey(accessKey) || !isEnd || !(ca === null || typeof ca === 'string')) return null
   return { accessKey, expirationTimestamp: expirationTimestamp as string | null, ca }

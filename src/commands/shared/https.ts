@@ -1,7 +1,10 @@
-// One HTTPS request of a command line tool to the platform, bounded in time and size; it follows no redirect.
+// HTTPS requests of a command line tool to the platform, bounded in time and size; they follow no redirect.
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import { rootCertificates, type TLSSocket } from 'node:tls'
+import { MANAGEMENT_PATH, SELF_SUBJECT_REVIEWS as REVIEWS, apiVersionOf } from '../../api/names.ts'
+import { fieldsOf, parseJson } from '../../domain/json/json.ts'
+import { pathOf } from '../../kube/client/client.ts'
 
 /** An answer, and the certificate of its server. */
 interface HttpsAnswer {
@@ -63,6 +66,20 @@ export const httpsSender =
       sent.once('error', reject)
       sent.end(body)
     })
+
+/** The path where the platform says whom it sees behind a key. */
+export const SELF_REVIEW_PATH = `${MANAGEMENT_PATH}${pathOf(REVIEWS, {})}`
+
+/** The request for it, with that key. */
+export const selfReviewCall = (bearer: string): HttpsCall => ({
+  method: 'POST',
+  bearer,
+  body: JSON.stringify({ apiVersion: apiVersionOf(REVIEWS), kind: REVIEWS.kind }),
+})
+
+/** The user info in its answer with status 201, with unchecked values; empty when it has none. */
+export const userInfoIn = (body: string): Readonly<Record<string, unknown>> =>
+  fieldsOf(fieldsOf(fieldsOf(parseJson(body))['status'])['userInfo'])
 
 /** Whether a text is PEM that begins with a certificate. @param pem null = there is none */
 export function isCertificate(pem: string | null): boolean {

@@ -2,6 +2,7 @@
 // has as well (contract 9.5).
 import { createHash } from 'node:crypto'
 import { ACCESS_KEY_EXTRA, SCOPE_EXTRA, TARGET_LABEL, TOKEN_ID_EXTRA } from '../../api/names.ts'
+import { secretData } from '../../api/objects.ts'
 import { isDnsSubdomain } from '../../domain/dns-name.ts'
 import type { ConnectedKind, TargetData } from '../../gateway/targets/definition.ts'
 
@@ -10,16 +11,12 @@ type Manifest = Readonly<Record<string, unknown>>
 
 /** The Secret of a target. */
 export function secretManifest(namespace: string, kind: ConnectedKind, data: TargetData): Manifest {
-  const encoded = Object.entries(data).map(([field, text]) => [
-    field,
-    Buffer.from(text).toString('base64'),
-  ])
   const labels = { [TARGET_LABEL]: kind }
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: secretName(kind, data), namespace, labels },
-    data: Object.fromEntries(encoded) as Manifest,
+    data: secretData(data),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Config, ConfigSettings } from '../../api/config.gen.ts'
-import { type EventReason, FIELD_MANAGER } from '../../api/names.ts'
+import { FIELD_MANAGER } from '../../api/names.ts'
+import type { EventReason } from '../../api/reasons.ts'
 import type { Condition } from '../../api/objects.ts'
 import { idleAuditSettings } from '../../domain/audit/idle-settings.ts'
 import {

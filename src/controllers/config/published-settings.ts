@@ -1,7 +1,7 @@
 // Writes the objects by which other processes know the settings in force: a ConfigMap that records them (contract 6.5), and a
 // Secret for each process that needs secret ones (contract 6.8).
 import { apiVersionOf, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, SECRETS } from '../../api/names.ts'
-import type { ConfigMap, Secret } from '../../api/objects.ts'
+import { type ConfigMap, type Secret, secretData } from '../../api/objects.ts'
 import type { ConfigMapData } from '../../domain/settings/effective-settings.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -43,7 +43,7 @@ export const writeSecretSettings = (
     { client, resource: SECRETS, store },
     { name, namespace },
     {
-      data: { config: Buffer.from(text).toString('base64') },
+      data: secretData({ config: text }),
       reason: SECRET_SETTINGS_WRITE_REASONS[0],
     },
   )

@@ -1,4 +1,4 @@
-import type { REASONS } from '../../api/names.ts'
+import type { REASONS } from '../../api/reasons.ts'
 import { type Caps, earliest } from '../../domain/accesskey/lifetime.ts'
 
 /** The limits of a token's life besides its own ttl. */

@@ -1,4 +1,4 @@
-import type { EventReason } from '../../api/names.ts'
+import type { EventReason } from '../../api/reasons.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import type { TokenClaims } from '../../domain/token/token-claims.ts'
 import type { TokenObject } from '../../domain/token/token.ts'

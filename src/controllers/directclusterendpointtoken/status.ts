@@ -1,4 +1,4 @@
-import type { ConditionReason } from '../../api/names.ts'
+import type { ConditionReason } from '../../api/reasons.ts'
 import type { DirectClusterEndpointTokenStatus } from '../../api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../api/objects.ts'
 import { isLive } from '../../domain/accesskey/lifetime.ts'

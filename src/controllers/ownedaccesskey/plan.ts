@@ -1,4 +1,5 @@
-import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
+import { REVOKE_FINALIZER } from '../../api/names.ts'
+import type { EventReason } from '../../api/reasons.ts'
 import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import { type Caps, earliest, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'

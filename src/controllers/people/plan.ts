@@ -1,4 +1,5 @@
-import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
+import { REVOKE_FINALIZER } from '../../api/names.ts'
+import type { EventReason } from '../../api/reasons.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import { MAX_TEAMS } from '../../domain/people/people.ts'

@@ -1,4 +1,4 @@
-import type { REASONS } from '../../api/names.ts'
+import type { REASONS } from '../../api/reasons.ts'
 import type { Condition } from '../../api/objects.ts'
 import {
   type DesiredCondition,

@@ -1,4 +1,4 @@
-import type { EventReason } from '../../api/names.ts'
+import type { EventReason } from '../../api/reasons.ts'
 import {
   JWKS_DATA_KEY,
   KEY_RECORDS_DATA_KEY,

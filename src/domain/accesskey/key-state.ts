@@ -1,4 +1,4 @@
-import type { REASONS } from '../../api/names.ts'
+import type { REASONS } from '../../api/reasons.ts'
 import type { AccessKey } from './access-key.ts'
 import type { IdentityFault } from '../people/people.ts'
 import { type Lifetime, isLive } from './lifetime.ts'

@@ -63,3 +63,12 @@ export function givesGroupTo(
   const has = user?.groups ?? []
   return users.includes(username) || groups.some((group) => has.includes(group))
 }
+
+const USERNAME_PREFIX = 'platform:team:'
+
+/** The user name that keys of a team are impersonated as, and the group of the people in the team (contract 24.2). */
+export const teamUsername = (team: string): string => USERNAME_PREFIX + team
+
+/** The team in such a name; null for any other name. */
+export const teamIn = (name: string): string | null =>
+  name.startsWith(USERNAME_PREFIX) ? name.slice(USERNAME_PREFIX.length) : null

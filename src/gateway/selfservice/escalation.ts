@@ -1,7 +1,6 @@
 // Escalation checks beyond RBAC, like RBAC's own check for roles (contract 12.1, 12.3). A key that does not act as a
 // person creates no key that outlives or exceeds it, only takes rights from existing keys, and stores no digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
-import { teamUsername } from '../../authn/caller.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -16,6 +15,7 @@ import {
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
+import { teamUsername } from '../../domain/people/team.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import { KEY, isDigest, pathBelow } from '../../domain/redaction/fields.ts'
 import { type Change, isAnswer, pathIn } from './patch.ts'

@@ -1,12 +1,10 @@
 // The headers of an answer that tell the caller when its key ends (contract 13.5).
 import type { OutgoingHttpHeaders } from 'node:http'
+import { KEY_EXPIRES_HEADER } from '../../api/names.ts'
 import type { Caller, KeyCaller } from '../../authn/caller.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import type { VerifiedToken } from '../../domain/token/verified-token.ts'
-
-/** When the key stops working, RFC 3339; absent = never. An upstream header of this name is dropped. */
-const EXPIRES_HEADER = 'x-platform-key-expires'
 
 /** Warnings begin when this fraction of the key's lifetime is left. */
 const WARNING_FRACTION = 1 / 10
@@ -66,11 +64,11 @@ function withEnd(
   nowMs: number,
 ): OutgoingHttpHeaders {
   if (endMs === null) {
-    const { [EXPIRES_HEADER]: _upstream, ...others } = headers
+    const { [KEY_EXPIRES_HEADER]: _upstream, ...others } = headers
     return others
   }
   const end = formatTimestamp(endMs)
-  const expiring = { ...headers, [EXPIRES_HEADER]: end }
+  const expiring = { ...headers, [KEY_EXPIRES_HEADER]: end }
   if (endMs - nowMs >= lifetimeMs * WARNING_FRACTION) return expiring
   const warning = `299 - "this ${credential} expires at ${end}: get a new one before then"`
   return { ...expiring, warning: [warning, ...upstreamWarnings(headers['warning'])].join(', ') }

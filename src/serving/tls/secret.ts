@@ -4,7 +4,7 @@
 // one Secret with one key: its CA moves to the Secret of the CA, and its certificate is replaced.
 import { isIP } from 'node:net'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
-import { type Secret, secretText } from '../../api/objects.ts'
+import { type Secret, secretData, secretText } from '../../api/objects.ts'
 import {
   type CertificatePair,
   isSignedBy,
@@ -166,9 +166,7 @@ const secretOf = (namespace: string, name: string, texts: Readonly<Record<string
   kind: 'Secret',
   metadata: { name, namespace },
   type: 'kubernetes.io/tls',
-  data: Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]),
-  ),
+  data: secretData(texts),
 })
 
 /** A host name without wildcard, and without characters that OpenSSL prints in quotes. */

@@ -3,8 +3,9 @@ import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.
 import type { Secret } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient, NamedObject } from '../../kube/client/client.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { Rounds } from '../../runtime/concurrency/rounds.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ValidCertificatePair } from './key-pair.ts'
 import {
@@ -52,22 +53,18 @@ const MOST_TRIES = 5
 /** Starts to maintain the certificate. `take` gets the first one as soon as the API server has stored it. */
 export function maintainCertificate(options: MaintainOptions): ServingCertificate {
   let served: ValidCertificatePair | null = null
-  let pause = new AbortController()
-  const maintain = async (): Promise<void> => {
-    let retries = 0
-    while (!options.signal.aborted) {
-      pause = new AbortController()
-      const pair = await currentPair(options)
-      if (pair && pair.certificatePem !== served?.certificatePem) options.take(pair)
-      served = pair ?? served
-      const waitMs = pair ? READ_EVERY_MS : backoffMs(BACK_OFF, retries)
-      retries = pair ? 0 : retries + 1
-      await sleep(options.clock, waitMs, AbortSignal.any([options.signal, pause.signal]))
-    }
+  const rounds = new Rounds(options)
+  let retries = 0
+  const maintain = async (): Promise<number> => {
+    const pair = await currentPair(options)
+    if (pair && pair.certificatePem !== served?.certificatePem) options.take(pair)
+    served = pair ?? served
+    retries = pair ? 0 : retries + 1
+    return pair ? READ_EVERY_MS : backoffMs(BACK_OFF, retries - 1)
   }
-  void maintain()
+  void rounds.run(maintain)
   return {
-    refresh: () => pause.abort(),
+    refresh: () => rounds.wake(),
     fault: () => {
       if (served === null) return `Secret ${GATEWAY_TLS_SECRET} has not been read or written yet`
       const isOurs = served.commonName === OUR_COMMON_NAME

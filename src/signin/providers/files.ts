@@ -1,14 +1,11 @@
 // Files that provider settings name (contract 25.6). They lie in the directory of `--files-dir`, which an administrator
 // mounts: a setting reaches no other file of this process, and no error quotes one.
-import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { isAbsolute, sep } from 'node:path'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
+import { OPEN_TO_READ } from '../../runtime/kept-file.ts'
 
 const MAX_BYTES = 1024 * 1024
-
-/** Neither waits for the writer of a FIFO nor follows a link that came after the path was resolved. */
-const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
 /** A setting that names a file. */
 interface FileSetting {
@@ -46,7 +43,8 @@ const resolved = (path: string): Promise<string | undefined> =>
 class FileFault extends Error {}
 
 async function contentOf(path: string): Promise<string> {
-  await using file = await open(path, READ)
+  // The path is resolved: a link there is newer, and is not followed.
+  await using file = await open(path, OPEN_TO_READ)
   const found = await file.stat()
   if (!found.isFile()) throw new FileFault('is not a file')
   if (found.size > MAX_BYTES) throw new FileFault('has more than 1 MiB')

@@ -1,11 +1,12 @@
 // Keeps the sealing keys in their Secret (contract 25.3): made by whichever replica is first, and read by all.
 import { SECRETS, SIGN_IN_KEYS_SECRET, apiVersionOf } from '../../api/names.ts'
-import { type Secret, secretText } from '../../api/objects.ts'
+import { type Secret, secretData, secretText } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { Rounds } from '../../runtime/concurrency/rounds.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type AgedKey, renewedKeys, sealingKeysIn, sealingKeysText } from './plan.ts'
 import type { SealingKeys } from './seal.ts'
@@ -40,7 +41,7 @@ export interface KeptKeys {
 
 /** Follows the Secret, renews the keys, and makes new ones when it is deleted. A malformed one is left for an administrator. */
 export function keepSealingKeys(options: KeepOptions): KeptKeys {
-  const { secrets, namespace, clock, log, signal } = options
+  const { secrets, namespace, log } = options
   let current: SealingKeys | null = null
   const stored = (): Secret | undefined => secrets.get(SIGN_IN_KEYS_SECRET, namespace)?.object
   const read = (): void => {
@@ -52,25 +53,21 @@ export function keepSealingKeys(options: KeepOptions): KeptKeys {
         'sealing keys cannot be read: mend the Secret, or delete it to get new ones',
       )
   }
-  let pause = new AbortController()
+  const rounds = new Rounds(options)
   secrets.subscribe(({ name, after }) => {
     if (name !== SIGN_IN_KEYS_SECRET) return
     read()
-    if (after === undefined) pause.abort()
+    if (after === undefined) rounds.wake()
   })
   secrets.whenSynced(() => {
     read()
-    void renew()
+    void rounds.run(renew)
   })
-  const renew = async (): Promise<void> => {
-    let retries = 0
-    while (!signal.aborted) {
-      pause = new AbortController()
-      const isDone = await renewOnce(stored(), options)
-      retries = isDone ? 0 : retries + 1
-      const waitMs = isDone ? LOOK_EVERY_MS : backoffMs(BACK_OFF, retries - 1)
-      await sleep(clock, waitMs, AbortSignal.any([signal, pause.signal]))
-    }
+  let retries = 0
+  const renew = async (): Promise<number> => {
+    const isDone = await renewOnce(stored(), options)
+    retries = isDone ? 0 : retries + 1
+    return isDone ? LOOK_EVERY_MS : backoffMs(BACK_OFF, retries - 1)
   }
   return {
     current: () => current,
@@ -104,7 +101,7 @@ async function write(
   options: KeepOptions,
 ): Promise<void> {
   const { client, namespace, secrets } = options
-  const data = { [DATA_KEY]: Buffer.from(sealingKeysText(keys)).toString('base64') }
+  const data = secretData({ [DATA_KEY]: sealingKeysText(keys) })
   const object = {
     apiVersion: apiVersionOf(SECRETS),
     kind: SECRETS.kind,

@@ -1,4 +1,5 @@
 // The keys that seal, in their Secret (contract 25.3): which are used, and when another is made. Pure.
+import { fieldsOf, parseJson } from '../../domain/json/json.ts'
 import type { SealingKey } from './seal.ts'
 
 /** A sealing key with its age. */
@@ -17,7 +18,7 @@ const ID = /^[0-9a-f]{8}$/
 
 /** The keys in the text of the Secret, the newest first; null = there is none, or one is malformed. */
 export function sealingKeysIn(text: string | null): readonly [AgedKey, ...AgedKey[]] | null {
-  const entries = text === null ? null : parsed(text)
+  const entries = parseJson(text ?? undefined)
   if (!Array.isArray(entries)) return null
   const keys = entries.map(keyIn)
   const [newest, ...older] = keys
@@ -47,17 +48,8 @@ export function renewedKeys(
   return [made, ...keys].slice(0, KEPT)
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 function keyIn(entry: unknown): AgedKey | null {
-  if (typeof entry !== 'object' || entry === null) return null
-  const { id, key, madeMs } = entry as Readonly<Record<string, unknown>>
+  const { id, key, madeMs } = fieldsOf(entry)
   if (typeof id !== 'string' || !ID.test(id) || typeof key !== 'string') return null
   const bytes = Buffer.from(key, 'base64')
   const isComplete = bytes.length === KEY_BYTES && Number.isSafeInteger(madeMs)

@@ -1,7 +1,7 @@
 // Sessions of people (contract 25.4): what the platform keeps of a sign-in, each in a Secret of the sign-in namespace, and the
 // sealed cookie by which a browser holds its key. No session has the key itself.
 import { SECRETS, SESSION_TYPE, apiVersionOf } from '../../api/names.ts'
-import { type Secret, secretText } from '../../api/objects.ts'
+import { type Secret, secretData, secretText } from '../../api/objects.ts'
 import { fieldsOf, parseJsonMap, stringOf } from '../../domain/json/json.ts'
 import type { NamedObject } from '../../kube/client/client.ts'
 import { SESSION_COOKIE } from '../http/cookies.ts'
@@ -40,9 +40,8 @@ const DATA_KEY = 'session'
 const NAME = /^login-[a-z2-7]{26}$/
 
 /** The data of the Secret. */
-export const sessionData = (session: SignInSession): Readonly<Record<string, string>> => ({
-  [DATA_KEY]: Buffer.from(JSON.stringify({ ...session, name: undefined })).toString('base64'),
-})
+export const sessionData = (session: SignInSession): Readonly<Record<string, string>> =>
+  secretData({ [DATA_KEY]: JSON.stringify({ ...session, name: undefined }) })
 
 /** The Secret to create. */
 export const sessionSecret = (session: SignInSession, namespace: string): NamedObject => ({

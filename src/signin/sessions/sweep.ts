@@ -3,8 +3,8 @@ import { ACCESS_KEYS, API_VERSION, SECRETS, SESSION_TYPE } from '../../api/names
 import type { Secret } from '../../api/objects.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
-import { sleep } from '../../runtime/clock.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
+import { Rounds } from '../../runtime/concurrency/rounds.ts'
 import type { PasswordHashes } from '../people/password-hashes.ts'
 import { type SessionStep, sessionStep } from './plan.ts'
 import { type SignInSession, sessionIn } from './session.ts'
@@ -25,18 +25,16 @@ const LOOK_AGAIN_MS = 1000
 
 /** Sweeps until the signal aborts. */
 export async function sweepSessions(options: SweepOptions): Promise<void> {
-  const { secrets, passwords, clock, signal } = options
-  let pause = new AbortController()
+  const { secrets, passwords } = options
+  const rounds = new Rounds(options)
   // Any other Secret may have a password.
   secrets.subscribe(({ before, after }) => {
-    if ((after ?? before)?.object.type !== SESSION_TYPE) pause.abort()
+    if ((after ?? before)?.object.type !== SESSION_TYPE) rounds.wake()
   })
-  while (!signal.aborted) {
-    pause = new AbortController()
+  await rounds.run(async () => {
     await sweepOnce(options)
-    const waitMs = passwords.isComplete ? EVERY_MS : LOOK_AGAIN_MS
-    await sleep(clock, waitMs, AbortSignal.any([signal, pause.signal]))
-  }
+    return passwords.isComplete ? EVERY_MS : LOOK_AGAIN_MS
+  })
 }
 
 /**

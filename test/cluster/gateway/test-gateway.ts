@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
+import { SELF_SUBJECT_REVIEWS, apiVersionOf } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import type { KubectlOptions, KubectlResult } from '../../../tools/control-plane/kubectl.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
@@ -35,6 +37,12 @@ export interface UsableKey {
   readonly kubeconfig: string
 }
 
+/** Whom the API server sees. */
+interface UserInfo {
+  readonly username: string
+  readonly groups: readonly string[]
+}
+
 /** The product's processes for one test file. */
 export interface TestGateway<Plane = TestControlPlane> {
   readonly plane: Plane
@@ -53,6 +61,8 @@ export interface TestGateway<Plane = TestControlPlane> {
     path: string,
     options?: Omit<AskOptions, 'ca'>,
   ) => Promise<GatewayAnswer>
+  /** Whom the API server sees behind a token, through the first gateway. */
+  readonly userInfo: (token: string) => Promise<UserInfo>
   readonly kubectl: (
     key: UsableKey,
     args: readonly string[],
@@ -117,9 +127,23 @@ export async function startTestGateway<Plane extends TestControlPlane>(
     ca,
     key,
     ask: (token, path, options) => askAt(0, token, path, options),
+    userInfo: async (token) => {
+      const { body } = await askAt(0, token, pathOf(SELF_SUBJECT_REVIEWS, {}), SELF_REVIEW)
+      return (JSON.parse(body) as { readonly status: { readonly userInfo: UserInfo } }).status
+        .userInfo
+    },
     kubectl: (one, args, options) =>
       plane.kubectl(args, { ...options, kubeconfig: one.kubeconfig }),
   }
+}
+
+const SELF_REVIEW = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({
+    apiVersion: apiVersionOf(SELF_SUBJECT_REVIEWS),
+    kind: SELF_SUBJECT_REVIEWS.kind,
+  }),
 }
 
 const withToken = (

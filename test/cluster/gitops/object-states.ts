@@ -1,5 +1,6 @@
 // Brings objects into every state that status can show, on a control plane with a running operator.
-import { CONFIGS, IDENTITY_GONE_ANNOTATION, type REASONS } from '../../../src/api/names.ts'
+import { CONFIGS, IDENTITY_GONE_ANNOTATION } from '../../../src/api/names.ts'
+import type { REASONS } from '../../../src/api/reasons.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { TokenReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'

@@ -2,6 +2,7 @@
 import type { JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import { type Clock, currentMoment, type Moment, msBetween } from '../../../runtime/clock.ts'
+import { shareRun } from '../../../runtime/concurrency/single-flight.ts'
 import type { Outgoing } from '../outgoing.ts'
 import { discoveryUrl, keysIn, metadataIn, type ProviderMetadata, type Read } from './metadata.ts'
 
@@ -47,7 +48,6 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const { issuerUrl, configured, send, clock, signal } = options
   let known: { readonly published: Published; readonly at: Moment } | null = null
   let triedAt: Moment | null = null
-  let underWay: Promise<Published> | null = null
 
   const get = async <T>(
     url: string,
@@ -70,11 +70,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     known = { published, at }
     return published
   }
-  /** Callers at the same time share one reading. */
-  const read = (): Promise<Published> =>
-    (underWay ??= readBoth().finally(() => {
-      underWay = null
-    }))
+  const read = shareRun(readBoth)
   const current = async (): Promise<Published> => {
     const isFresh = known !== null && msBetween(known.at, currentMoment(clock)) < KEPT_FOR_MS
     return known !== null && isFresh ? known.published : read()

@@ -1,6 +1,6 @@
 // The Ready reason of a token that is not issued yet (contract 2.4, 4.2, 5.4, 7.1, 7.2).
 import { describe, expect, test } from 'vitest'
-import { REASONS } from '../../../../src/api/names.ts'
+import { REASONS } from '../../../../src/api/reasons.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'
 import {

@@ -2,7 +2,7 @@
 // The causes that revoke an issued token for good, and changes that do not (contract 2.5, 5.4, 7.3, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { REASONS } from '../../../../src/api/names.ts'
+import { REASONS } from '../../../../src/api/reasons.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { TokenPlanInput } from '../../../../src/controllers/directclusterendpointtoken/facts.ts'

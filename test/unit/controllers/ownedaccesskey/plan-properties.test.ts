@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { REASONS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { REASONS } from '../../../../src/api/reasons.ts'
 import {
   type KeyPlanInput,
   type KeyStep,

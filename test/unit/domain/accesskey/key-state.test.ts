@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REASONS } from '../../../../src/api/names.ts'
+import { REASONS } from '../../../../src/api/reasons.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
   keyConflictKindOf,
