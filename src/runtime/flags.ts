@@ -24,6 +24,8 @@ export interface Flag<T> {
   readonly shownDefault?: string
   /** One sentence, with the unit and the range of the value. */
   readonly help: string
+  /** Whether --help and the docs leave it out: for tests, and for clouds of their own. Absent = no. */
+  readonly isHidden?: true
 }
 
 /** Flags by name, without the dashes. */
@@ -158,7 +160,7 @@ const REFUSED = 'The command line is wrong; the line on standard error says what
 
 /** The text of --help. */
 export function helpText({ usage, summary, flags, exitCodes }: CommandHelp): string {
-  const rows = Object.entries(flags).map(([name, flag]) => {
+  const rows = shownFlags(flags).map(([name, flag]) => {
     const shown = defaultOf(flag)
     return [
       `  ${flag === helpFlag ? '-h, ' : ''}--${name} ${flag.value.placeholder}`.trimEnd(),
@@ -183,7 +185,7 @@ export function helpText({ usage, summary, flags, exitCodes }: CommandHelp): str
 
 /** The table of flags in Markdown, for the docs. */
 export function flagsMarkdown(flags: Flags): string {
-  const rows = Object.entries(flags).map(([name, flag]) => {
+  const rows = shownFlags(flags).map(([name, flag]) => {
     const value = flag.value.placeholder && ` ${flag.value.placeholder}`
     const shown = defaultOf(flag)
     const short = flag === helpFlag ? ', `-h`' : ''
@@ -191,6 +193,9 @@ export function flagsMarkdown(flags: Flags): string {
   })
   return ['| flag | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
+
+const shownFlags = (flags: Flags): readonly (readonly [string, Flag<unknown>])[] =>
+  Object.entries(flags).filter(([, { isHidden }]) => isHidden !== true)
 
 /** The default as shown; empty for a switch that is off by default, such as --help. */
 const defaultOf = ({ value, fallback, shownDefault }: Flag<unknown>): string =>

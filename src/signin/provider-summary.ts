@@ -1,4 +1,5 @@
 // What condition SignInReady says of the providers (contract 27.1). Pure.
+import { configuredProviders } from '../domain/settings/providers.ts'
 import type { ProviderStatus } from '../domain/signin/provider-status.ts'
 import { isCustomHeader } from './answers.ts'
 import type { ProviderHealth } from './providers/provider.ts'
@@ -13,9 +14,11 @@ export function providerStatus(
   { settings, publicUrl, groupFilter }: Pick<SignInState, 'settings' | 'publicUrl' | 'groupFilter'>,
   healths: ReadonlyMap<string, ProviderHealth>,
 ): ProviderStatus | null {
-  const { oidc, password, customHttpHeaders = {} } = settings.auth ?? {}
+  const { auth = {} } = settings
+  const { password, connectors = [], customHttpHeaders = {} } = auth
+  const hasProviders = configuredProviders(auth).length + connectors.length > 0
   // Passwords are on unless they are switched off, so a platform without an address may be one that waits for people.
-  const isMeant = oidc !== undefined || password?.disabled !== true
+  const isMeant = hasProviders || password?.disabled !== true
   const faults = [...healths].flatMap(([id, { fault }]) =>
     fault === null ? [] : [`${id}: ${fault}.`],
   )
@@ -36,7 +39,7 @@ export function providerStatus(
       ? []
       : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
   ]
-  if (oidc === undefined && general.length + notes.length === 0) return null
+  if (!hasProviders && general.length + notes.length === 0) return null
   const isReady = faults.length + general.length === 0
   return { isReady, message: [...general, ...faults, ...notes].join(' ') }
 }

@@ -37,28 +37,38 @@ export async function ensureKeycloak(log: (line: string) => void): Promise<strin
 }
 
 async function fetchInto(draft: string): Promise<void> {
-  const fetched = join(draft, 'fetched')
-  await mkdir(fetched)
-  await maven('copy', `-DoutputDirectory=${fetched}`)
+  const workplace = join(draft, 'maven')
+  const fetched = join(workplace, 'fetched')
+  await mkdir(fetched, { recursive: true })
+  await maven('copy', fetched, workplace)
   const [archive = ''] = await readdir(fetched)
   const hash = createHash('sha256')
   await pipeline(createReadStream(join(fetched, archive)), hash)
   if (hash.digest('hex') !== SHA256)
     throw new Error(`Keycloak is another one than is pinned: ${WAYS_OUT}`)
-  await maven('unpack', `-DoutputDirectory=${fetched}`)
+  await maven('unpack', fetched, workplace)
   const [folder = ''] = (await readdir(fetched)).filter((name) => !name.endsWith('.zip'))
   for (const name of await readdir(join(fetched, folder)))
     await rename(join(fetched, folder, name), join(draft, name))
-  await rm(fetched, { recursive: true })
+  await rm(workplace, { recursive: true })
   await chmod(join(draft, 'bin/kc.sh'), 0o755)
 }
 
-const maven = (goal: string, option: string): Promise<void> =>
-  attempt('mvn', ['-q', '-B', '-C', `${PLUGIN}:${goal}`, `-Dartifact=${ARTIFACT}`, option])
+/** Maven leaves files of its own in the directory where it runs. */
+const maven = (goal: string, into: string, workplace: string): Promise<void> =>
+  attempt(
+    'mvn',
+    ['-q', '-B', '-C', `${PLUGIN}:${goal}`, `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${into}`],
+    workplace,
+  )
 
-async function attempt(program: string, args: readonly string[]): Promise<void> {
+async function attempt(
+  program: string,
+  args: readonly string[],
+  workplace?: string,
+): Promise<void> {
   try {
-    await run(program, [...args], { timeout: LIMIT_MS })
+    await run(program, [...args], { timeout: LIMIT_MS, cwd: workplace })
   } catch (error) {
     const { stdout = '', message } = error as Error & { readonly stdout?: string }
     throw new Error(`${program} cannot run: ${WAYS_OUT}\n${stdout || message}`, { cause: error })

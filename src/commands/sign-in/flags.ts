@@ -13,6 +13,12 @@ import {
 import type { LogLevel } from '../../runtime/log.ts'
 import type { CertificateFiles } from '../../serving/tls/key-pair.ts'
 import {
+  PUBLIC_ADDRESSES,
+  type ProviderAddresses,
+  enterpriseAddresses,
+} from '../../signin/providers/addresses.ts'
+import { allowedUrl } from '../../signin/providers/outgoing.ts'
+import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   ELECTION_FLAGS,
@@ -45,6 +51,7 @@ export interface SignInProcessSettings {
   readonly gatewayAccount: string
   /** Directory of the files that settings name; null = none may be named. */
   readonly filesDir: string | null
+  readonly addresses: ProviderAddresses
   readonly maxTeams: number
   readonly bindAddress: BindAddress
   /** null = this process generates a certificate. */
@@ -65,6 +72,34 @@ const accountValue: FlagValue<string | null> = {
   placeholder: '<user>',
   accepts: 'a user name such as system:serviceaccount:platform-system:gateway, without spaces',
   read: (text) => (text === '' ? null : /^[!-~]{1,253}$/.test(text) ? text : undefined),
+}
+
+/** Base address of a provider: a sovereign cloud's, or that of a test on this machine. */
+const providerUrlValue: FlagValue<string> = {
+  placeholder: '<url>',
+  accepts: 'an https URL, or an http one of a loopback address, without a slash at its end',
+  read: (text) => {
+    const url = URL.parse(text)
+    const isAllowed = url !== null && allowedUrl(text, url) !== null
+    return isAllowed && !/[/?#]$|[?#]/.test(text) ? text : undefined
+  },
+}
+
+const addressFlag = (fallback: string, help: string) => ({
+  value: providerUrlValue,
+  fallback,
+  help,
+  isHidden: true as const,
+})
+
+/** Where the four public providers are (contract 25.6). */
+const ADDRESS_FLAGS = {
+  'source-host-a-url': addressFlag(PUBLIC_ADDRESSES.sourceHostA.site, 'Site of sourceHostA.'),
+  'source-host-b-url': addressFlag(PUBLIC_ADDRESSES.sourceHostB, 'baseURL of sourceHostB.'),
+  'idp-a-url': addressFlag(PUBLIC_ADDRESSES.idpA, 'Issuer of idpA.'),
+  'idp-a-directory-url': addressFlag(PUBLIC_ADDRESSES.idpADirectory, 'Directory of idpA.'),
+  'idp-b-url': addressFlag(PUBLIC_ADDRESSES.idpB, 'Address of the tenants of idpB.'),
+  'idp-b-graph-url': addressFlag(PUBLIC_ADDRESSES.idpBGraph, 'Directory of idpB.'),
 }
 
 const { kubeconfig, namespace } = CLUSTER_FLAGS
@@ -123,6 +158,7 @@ const FLAGS = {
     help: 'Look after sessions and report providers only while this process holds the Lease management-operator-sign-in; every replica signs people in.',
   },
   ...ELECTION_FLAGS,
+  ...ADDRESS_FLAGS,
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -153,6 +189,19 @@ The gateway passes requests on to it. All replicas are active; one of them looks
   settingsOf,
 }
 
+function addressesIn(values: SignInFlagValues): ProviderAddresses {
+  const site = values['source-host-a-url']
+  const { sourceHostA } = PUBLIC_ADDRESSES
+  return {
+    sourceHostA: site === sourceHostA.site ? sourceHostA : enterpriseAddresses(site),
+    sourceHostB: values['source-host-b-url'],
+    idpA: values['idp-a-url'],
+    idpADirectory: values['idp-a-directory-url'],
+    idpB: values['idp-b-url'],
+    idpBGraph: values['idp-b-graph-url'],
+  }
+}
+
 function settingsOf(values: SignInFlagValues, platformNamespace: string): SignInProcessSettings {
   const { 'tls-cert-file': certificateFile, 'tls-private-key-file': keyFile } = values
   return {
@@ -165,6 +214,7 @@ function settingsOf(values: SignInFlagValues, platformNamespace: string): SignIn
     gatewayAccount:
       values['gateway-account'] ?? `system:serviceaccount:${platformNamespace}:gateway`,
     filesDir: values['files-dir'],
+    addresses: addressesIn(values),
     maxTeams: values['max-teams'],
     bindAddress: values['bind-address'],
     certificateFiles:

@@ -1,4 +1,4 @@
-import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
+import type { AuthSettings, ConfigSettings, Connector } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { indexedMaps, isMap } from '../json/json.ts'
@@ -40,16 +40,17 @@ const GROUPS_WITH_SWITCH = [
 /** Groups of settings without a switch: each of their settings counts by itself. */
 const GROUPS_WITHOUT_SWITCH = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
-/** The provider that the sign-in process serves, outside connectors. */
-const SERVED_PROVIDER: ProviderName = 'oidc'
+/** The providers that the sign-in process serves. */
+const SERVED_PROVIDERS: readonly ProviderName[] = ['oidc']
+
+const unservedIn = (settings: AuthSettings | Connector): readonly ProviderName[] =>
+  configuredProviders(settings).filter((name) => !SERVED_PROVIDERS.includes(name))
 
 // Settings that only restrict sign-in, such as groupsFilters, are not reported: without sign-in they are fulfilled.
 const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
-  ...configuredProviders(auth)
-    .filter((name) => name !== SERVED_PROVIDER)
-    .map((name) => ['auth', name]),
+  ...unservedIn(auth).map((name) => ['auth', name]),
   ...indexedMaps(auth.connectors).flatMap(([at, connector]) =>
-    configuredProviders(connector).map((name) => ['auth', 'connectors', at, name]),
+    unservedIn(connector).map((name) => ['auth', 'connectors', at, name]),
   ),
 ]
 

@@ -31,9 +31,23 @@ export function cookiesIn(header: string | undefined): ReadonlyMap<string, strin
   return found
 }
 
-/** The value of `Set-Cookie`. @param maxAgeSeconds how long the browser keeps it */
-export const setCookie = (name: string, value: string, maxAgeSeconds: number): string =>
-  `${name}=${value}; Path=/; Max-Age=${Math.max(0, Math.floor(maxAgeSeconds))}; Secure; HttpOnly; SameSite=Lax`
+/** The value of `Set-Cookie`. */
+export function setCookie(
+  name: string,
+  value: string,
+  {
+    seconds,
+    sameSite = 'Lax',
+  }: {
+    /** How long the browser keeps it. */
+    readonly seconds: number
+    /** `None` = it goes with forms of other sites, too. */
+    readonly sameSite?: 'Lax' | 'None'
+  },
+): string {
+  const maxAge = Math.max(0, Math.floor(seconds))
+  return `${name}=${value}; Path=/; Max-Age=${maxAge}; Secure; HttpOnly; SameSite=${sameSite}`
+}
 
 /** The value of `Set-Cookie` that removes a cookie. */
-export const clearCookie = (name: string): string => setCookie(name, '', 0)
+export const clearCookie = (name: string): string => setCookie(name, '', { seconds: 0 })

@@ -12,6 +12,8 @@ export interface SignInPage {
   readonly ownForms: boolean
   /** Addresses that forms of the page may lead to, besides the platform's own. */
   readonly formTargets: readonly URL[]
+  /** Whether its forms may lead anywhere over TLS. Browsers apply the policy to each redirect after a form; absent = no. */
+  readonly leadsAnywhere?: true
 }
 
 /** A page as it is sent. */
@@ -25,7 +27,7 @@ const ORIGIN_FOR_OWN_FORMS = html`<meta name="referrer" content="same-origin">`
 
 /** Renders a page. */
 export function renderPage(
-  { title, body, ownForms, formTargets }: SignInPage,
+  { title, body, ownForms, formTargets, leadsAnywhere }: SignInPage,
   ui: UiSettings = {},
 ): RenderedPage {
   const style = styleOf(ui)
@@ -56,7 +58,7 @@ ${body}
       "default-src 'none'",
       `style-src 'sha256-${hash}'`,
       `img-src ${sourcesOf(logo === null ? [] : [logo])}`,
-      `form-action ${sourcesOf(formTargets)}`,
+      `form-action ${sourcesOf(formTargets)}${leadsAnywhere ? ' https:' : ''}`,
       "frame-ancestors 'none'",
       "base-uri 'none'",
     ].join('; '),

@@ -72,6 +72,27 @@ function signOutTargets(signOut: URL): readonly URL[] {
   return back === null ? [signOut] : [signOut, back]
 }
 
+/** A form that leads to a provider. */
+interface EntranceForm {
+  readonly url: URL
+  readonly form: Readonly<Record<string, string>>
+  /** As on the button that led here. */
+  readonly label: string
+}
+
+/** The page that posts a request to a provider. Without JavaScript the person sends it. */
+export const entrancePage = ({ url, form, label }: EntranceForm): SignInPage => ({
+  title: `Sign in with ${label}`,
+  body: html`<form method="post" action="${url.href}">
+${Object.entries(form).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button>Continue</button>
+</form>`,
+  ownForms: false,
+  formTargets: [url],
+  // The provider may ask at yet another one who the person is.
+  leadsAnywhere: true,
+})
+
 /** The page that hands a sign-in over to a terminal, only when the person presses the button (contract 25.2). */
 export function handOverPage(user: string, code: string, terminal: Terminal): SignInPage {
   const { port, state, challenge } = terminal

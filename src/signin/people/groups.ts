@@ -77,10 +77,18 @@ export function newTeams(
   })
 }
 
-/** Whether a sign-in by this provider makes Users, and Teams (contract 25.4). */
-export function creationSwitches({ auth = {} }: SignInSettings): {
+/** Whether a sign-in by this provider makes Users, and Teams: by the global switches and those of its connector (contract 25.4). */
+export function creationSwitches(
+  { auth = {} }: SignInSettings,
+  provider: string,
+): {
   readonly users: boolean
   readonly teams: boolean
 } {
-  return { users: auth.disableUserCreation !== true, teams: auth.disableTeamCreation !== true }
+  const connector = auth.connectors?.find(({ id }) => id === provider)
+  const places = [auth, ...(connector === undefined ? [] : [connector])]
+  return {
+    users: places.every(({ disableUserCreation }) => disableUserCreation !== true),
+    teams: places.every(({ disableTeamCreation }) => disableTeamCreation !== true),
+  }
 }

@@ -1,10 +1,42 @@
 // A sign-in provider, whichever protocol it speaks (contract 25.6).
+import type { Resolve } from '../../runtime/address-guard.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { ProviderAddresses } from './addresses.ts'
+
+/** What providers of every kind need. */
+export interface ProviderContext {
+  /** Such as `https://platform.example.com`, without a slash at its end. */
+  readonly publicUrl: string
+  /** `--files-dir`; null = the flag is absent. */
+  readonly filesDir: string | null
+  readonly addresses: ProviderAddresses
+  /** Asks the name servers, as dns.lookup of Node does. */
+  readonly resolve: Resolve
+  readonly clock: Clock
+  /** Ends requests for documents, which sign-ins share. */
+  readonly signal: AbortSignal
+}
+
+/** Options of a provider. */
+export interface ProviderOptions<Settings> extends ProviderContext {
+  /** The name of the field, such as `oidc`, or the connector's id. */
+  readonly id: string
+  /** `displayName` of the connector; null = it has none. */
+  readonly displayName: string | null
+  readonly settings: Settings
+}
+
+/** Where the provider sends the browser back to. @param own redirectURI of the settings */
+export const callbackUrl = (
+  { publicUrl, id }: Pick<ProviderOptions<unknown>, 'publicUrl' | 'id'>,
+  own: string | undefined,
+): string => own || `${publicUrl}/auth/${id}/callback`
 
 /** Random texts of one attempt, 256 bits each (contract 25.3). They stay in the sealed cookie of the browser. */
 export interface AttemptSecrets {
   readonly state: string
   readonly nonce: string
-  /** PKCE verifier. */
+  /** PKCE verifier. Of no use to a provider without an exchange of codes. */
   readonly verifier: string
 }
 
@@ -49,9 +81,26 @@ export interface ProviderIdentity {
 
 /** A callback of the browser. */
 export interface ProviderCallback {
-  /** The parameters; none of them came twice. */
+  /** Of the query, or of the form where the provider's answer is one; none of them came twice. */
   readonly parameters: URLSearchParams
 }
+
+/** How the browser gets to the provider. */
+export interface ProviderEntrance {
+  readonly url: URL
+  /** Fields of the form that it posts there; null = it is redirected. */
+  readonly form: Readonly<Record<string, string>> | null
+}
+
+/** How the browser brings the answer of a provider back: by a redirect (`GET`), or by a form of another site (`POST`). */
+export interface CallbackBinding {
+  readonly method: 'GET' | 'POST'
+  /** The parameter with the state of the attempt. */
+  readonly stateParameter: string
+}
+
+/** The binding of OAuth. */
+export const OAUTH_BINDING: CallbackBinding = { method: 'GET', stateParameter: 'state' }
 
 /** The state of one provider, for condition SignInReady (contract 27.1). */
 export interface ProviderHealth {
@@ -63,18 +112,19 @@ export interface ProviderHealth {
 
 /** A provider with its settings. Made anew when they change. */
 export interface SignInProvider {
-  /** `oidc`, or the connector's id: the segment of its routes. */
+  /** The name of its field, such as `oidc`, or the connector's id: the segment of its routes. */
   readonly id: string
   /** Kind of provider, such as `oidc`, for metrics. */
   readonly kind: string
   /** Text on the button. */
   readonly label: string
+  readonly binding: CallbackBinding
   /**
-   * The address at the provider that the browser is sent to.
+   * Where the browser is sent to.
    *
    * @throws SignInRefused when settings are unusable or the provider can't be reached
    */
-  readonly begin: (secrets: AttemptSecrets, signal: AbortSignal) => Promise<URL>
+  readonly begin: (secrets: AttemptSecrets, signal: AbortSignal) => Promise<ProviderEntrance>
   /**
    * Who has signed in, after every check of contract 25.6.
    *
@@ -87,6 +137,6 @@ export interface SignInProvider {
   ) => Promise<ProviderIdentity>
   /** The address that ends the session at the provider; null = it has none. Never throws. */
   readonly endSession: (idToken: string | null, signal: AbortSignal) => Promise<URL | null>
-  /** Tries the provider: reads its discovery. Never throws. */
+  /** Tries the provider, as far as that needs no person: reads its documents and its files. Never throws. */
   readonly check: (signal: AbortSignal) => Promise<ProviderHealth>
 }

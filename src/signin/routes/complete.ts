@@ -58,7 +58,10 @@ export async function completeSignIn(
   trace.outcome = 'signed_in'
   const cookie = sealSession({ name: stored.session.name, accessKey, endsMs }, keys, deps.random)
   const seconds = endsMs === null ? LONGEST_COOKIE_SECONDS : (endsMs - nowMs) / 1000
-  const cookies = [setCookie(SESSION_COOKIE, cookie, seconds), knownCookie(context, user.username)]
+  const cookies = [
+    setCookie(SESSION_COOKIE, cookie, { seconds }),
+    knownCookie(context, user.username),
+  ]
   return { status: 303, content: { location: next ?? '/login' }, cookies }
 }
 
@@ -70,7 +73,8 @@ const KNOWN_SECONDS = 90 * 86_400
 /** The cookie of a browser that this person has signed in with. */
 const knownCookie = ({ keys, deps }: RouteContext, username: string): string => {
   const known = { username, untilMs: deps.clock.nowMs() + KNOWN_SECONDS * 1000 }
-  return setCookie(KNOWN_COOKIE, seal(known, KNOWN_COOKIE, keys, deps.random), KNOWN_SECONDS)
+  const value = seal(known, KNOWN_COOKIE, keys, deps.random)
+  return setCookie(KNOWN_COOKIE, value, { seconds: KNOWN_SECONDS })
 }
 
 /** Whether this person has signed in with the browser before. */

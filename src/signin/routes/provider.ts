@@ -12,10 +12,17 @@ import {
 } from '../attempts/attempt.ts'
 import { destinationOf } from '../attempts/destination.ts'
 import { clearCookie, setCookie } from '../http/cookies.ts'
-import { HttpFault } from '../http/request.ts'
+import { FORM_TYPE, HttpFault, type SignInRequest, bodyFields } from '../http/request.ts'
+import { entrancePage } from '../pages/login.ts'
 import { creationSwitches, keptGroups } from '../people/groups.ts'
 import { makeTeams, recordSignIn, userOfAccount } from '../people/writes.ts'
-import type { ProviderGroupName, ProviderIdentity, SignInProvider } from '../providers/provider.ts'
+import type {
+  CallbackBinding,
+  ProviderEntrance,
+  ProviderGroupName,
+  ProviderIdentity,
+  SignInProvider,
+} from '../providers/provider.ts'
 import { completeSignIn } from './complete.ts'
 import type { RouteContext } from './route.ts'
 
@@ -28,30 +35,49 @@ export async function beginRoute(context: RouteContext, id: string): Promise<Rou
   trace.outcome = 'begun'
   const secrets = newSecrets(deps.random)
   const begunMs = deps.clock.nowMs()
-  const location = await deps.beginnings.run(id, () => provider.begin(secrets, signal))
+  const entrance = await deps.beginnings.run(id, () => provider.begin(secrets, signal))
   const attempt = { provider: id, secrets, ...destination, begunMs }
   const surplus = surplusAttempts(request.cookies, keys, begunMs)
   const cookie = setCookie(
     attemptCookie(secrets.state),
     sealAttempt(attempt, keys, deps.random),
-    ATTEMPT_MS / 1000,
+    // A provider that answers by a form comes from another site.
+    { seconds: ATTEMPT_MS / 1000, sameSite: provider.binding.method === 'POST' ? 'None' : 'Lax' },
   )
   const cookies = [...surplus.map(clearCookie), cookie]
-  return { status: 303, content: { location: location.href }, cookies }
+  return { ...entranceAnswer(entrance, provider.label), cookies }
 }
 
-/** `GET /auth/<id>/callback`. */
+const entranceAnswer = ({ url, form }: ProviderEntrance, label: string): RouteAnswer =>
+  form === null
+    ? { status: 303, content: { location: url.href } }
+    : { status: 200, content: { page: entrancePage({ url, form, label }) } }
+
+/** Largest form of a callback. */
+const MAX_FORM_BYTES = 262_144
+
+/** The parameters of a callback. @throws HttpFault */
+async function callbackParameters(
+  request: SignInRequest,
+  { method }: CallbackBinding,
+): Promise<URLSearchParams> {
+  if (request.method !== method) throw new HttpFault(405, `only ${method}`, [method])
+  if (method === 'GET') return request.query
+  return new URLSearchParams([...(await bodyFields(request, [FORM_TYPE], MAX_FORM_BYTES))])
+}
+
+/** `/auth/<id>/callback`, by the method of the provider's binding. */
 export async function callbackRoute(context: RouteContext, id: string): Promise<RouteAnswer> {
   const { request, keys, deps, trace, signal } = context
   const provider = providerOf(context, id)
-  const state = request.query.get('state') ?? ''
+  const parameters = await callbackParameters(request, provider.binding)
+  const state = parameters.get(provider.binding.stateParameter) ?? ''
   const attempt = attemptOf(request.cookies, { provider: id, state }, keys, deps.clock.nowMs())
   if (attempt === null) throw new SignInRefused('attempt_unknown', 'no cookie of this attempt')
   trace.destination = attempt
   return deps.callbacks.run(id, async () => {
     trace.cookies.push(clearCookie(attemptCookie(state)))
-    const callback = { parameters: request.query }
-    const identity = await provider.finish(callback, attempt.secrets, signal)
+    const identity = await provider.finish({ parameters }, attempt.secrets, signal)
     trace.subject = identity.subject
     deps.accounts.admit(id, identity.subject, deps.clock.monotonicMs())
     const { user, groups } = await personOf(context, id, identity)
@@ -81,7 +107,7 @@ async function personOf({ state, deps }: RouteContext, id: string, identity: Pro
   if (groupFilter === null)
     throw new SignInRefused('provider_unusable', 'a regular expression of groupsFilters')
   const groups = keptGroups(identity, groupFilter)
-  const creates = creationSwitches(settings)
+  const creates = creationSwitches(settings, id)
   const account = { connector: id, subject: identity.subject, username: identity.username }
   const user = await userOfAccount(account, identity, {
     mayCreate: creates.users,

@@ -14,6 +14,8 @@ export interface FoundRoute {
 }
 
 const READS = ['GET', 'HEAD']
+/** Each provider takes one of them. */
+const CALLBACKS = ['GET', 'POST']
 const SEGMENTS = /^\/auth\/([A-Za-z0-9._~-]+)\/([A-Za-z0-9._~-]+)$/
 
 /** The route of a request. @throws HttpFault 404, 405 */
@@ -25,7 +27,7 @@ export function routeOf(method: string, path: string): FoundRoute {
   if (id === 'cli' && action === 'token') return only(['POST'], method, terminalTokenRoute)
   if (action === 'login') return only(['GET'], method, (context) => beginRoute(context, id))
   if (action === 'callback')
-    return { ...only(['GET'], method, (context) => callbackRoute(context, id)), isCallback: true }
+    return { ...only(CALLBACKS, method, (context) => callbackRoute(context, id)), isCallback: true }
   throw new HttpFault(404, 'this page does not exist')
 }
 

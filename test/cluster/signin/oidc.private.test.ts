@@ -214,15 +214,6 @@ async function callbackOf(one: Browser, choice: ShownPage, person: string): Prom
   throw new Error('no callback')
 }
 
-test('an attempt that one replica began is ended by the other, when the first is killed (25.1)', async () => {
-  world.useReplica(0)
-  const one = browser()
-  const choice = await one.click(await one.navigate(`${url}/login`), 'Sign in with')
-  world.useReplica(1)
-  const page = await one.submit(choice, '/interaction/', { person: 'grace' })
-  expect(page.text).toContain('Signed in as grace')
-})
-
 test('whoever has the name of a User but not its account is refused like a disabled one, in the same words (24.3, 25.5, SC)', async () => {
   await mustKubectl(plane, ['delete', 'user', 'ada', 'grace', '--wait'])
   await world.createUser('ada')
@@ -286,4 +277,18 @@ test('SignInReady says whether the provider works, and PartsNotServed names it n
     SOON,
   )
   await declare()
+})
+
+// The last one: this file has one replica from here on.
+test('an attempt that one replica began is ended by the other, when the first is killed (25.1)', async () => {
+  await mustKubectl(plane, ['delete', 'user', 'grace', '--ignore-not-found', '--wait'])
+  world.useReplica(0)
+  const one = browser()
+  const choice = await one.click(await one.navigate(`${url}/login`), 'Sign in with')
+  const [first] = world.replicas
+  first?.kill('SIGKILL')
+  expect(await first?.exited).toMatchObject({ signal: 'SIGKILL' })
+  world.useReplica(1)
+  const page = await one.submit(choice, '/interaction/', { person: 'grace' })
+  expect(page.text).toContain('Signed in as grace')
 })

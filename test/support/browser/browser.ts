@@ -175,4 +175,7 @@ function formAction({ headers }: ShownPage): readonly string[] | null {
 }
 
 const allows = (sources: readonly string[], { origin }: URL, page: URL): boolean =>
-  sources.some((source) => (source === "'self'" ? origin === page.origin : origin === source))
+  sources.some((source) => {
+    if (source === "'self'") return origin === page.origin
+    return source === 'https:' ? origin.startsWith('https:') : origin === source
+  })

@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns'
 import type { OidcProvider } from '../../../src/api/config.gen.ts'
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
+import { PUBLIC_ADDRESSES } from '../../../src/signin/providers/addresses.ts'
 import { createOidcProvider } from '../../../src/signin/providers/oidc/provider.ts'
 import type {
   AttemptSecrets,
@@ -34,11 +35,16 @@ export const providerFor = (
     settings: { issuerUrl, clientId: CLIENT_ID, clientSecret: 'a secret', ...settings },
     publicUrl: 'https://platform.example.com',
     filesDir: null,
+    addresses: PUBLIC_ADDRESSES,
     resolve: lookup,
     clock: systemClock(),
     signal: NO_END,
     ...options,
   })
+
+/** The address that a browser is sent to, for the attempt of all tests. */
+export const beginAt = async (provider: SignInProvider): Promise<URL> =>
+  (await provider.begin(SECRETS, NO_END)).url
 
 /** The claims, or others, in a token that verifies. */
 export async function goodToken(

@@ -17,7 +17,12 @@ import type { TokenVerdict } from '../../../src/signin/gateway-token.ts'
 import { type AttemptReport, createSignInHandler } from '../../../src/signin/handler.ts'
 import { PasswordHashes } from '../../../src/signin/people/password-hashes.ts'
 import { SignInUsers } from '../../../src/signin/people/sign-in-user.ts'
-import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
+import {
+  type CallbackBinding,
+  OAUTH_BINDING,
+  type ProviderIdentity,
+  type SignInProvider,
+} from '../../../src/signin/providers/provider.ts'
 import type { RouteParts } from '../../../src/signin/routes/route.ts'
 import type { SealingKeys } from '../../../src/signin/sealing/seal.ts'
 import { followSignInSettings } from '../../../src/signin/settings.ts'
@@ -62,13 +67,21 @@ export const sealingKeys = (id = '00000001', fill = 1): SealingKeys => [
 ]
 
 /** A provider that sends every browser straight back, with the code that the test gives. */
-export function fakeProvider(id: string, identity: () => ProviderIdentity): SignInProvider {
+export function fakeProvider(
+  id: string,
+  identity: () => ProviderIdentity,
+  binding: CallbackBinding = OAUTH_BINDING,
+): SignInProvider {
   return {
     id,
     kind: `kind-of-${id}`,
     label: `Provider ${id}`,
+    binding,
     begin: ({ state, nonce }) =>
-      Promise.resolve(new URL(`${PROVIDER}/authorize?state=${state}&nonce=${nonce}&for=${id}`)),
+      Promise.resolve({
+        url: new URL(`${PROVIDER}/authorize?state=${state}&nonce=${nonce}&for=${id}`),
+        form: binding.method === 'POST' ? { [binding.stateParameter]: state } : null,
+      }),
     finish: async ({ parameters }) => {
       const error = parameters.get('error')
       if (error !== null)

@@ -1,12 +1,19 @@
 // Sign-in through an OpenID Connect provider (contract 25.6): authorization code flow with PKCE.
 import { calculatePKCECodeChallenge } from 'openid-client'
+import type { OidcProvider } from '../../../api/config.gen.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import type { AttemptSecrets, ProviderHealth, SignInProvider } from '../provider.ts'
+import {
+  type AttemptSecrets,
+  OAUTH_BINDING,
+  type ProviderHealth,
+  type ProviderOptions,
+  type SignInProvider,
+} from '../provider.ts'
 import { exchangeCode } from './code-exchange.ts'
-import { type OidcProviderOptions, type OidcSetup, setupOf } from './setup.ts'
+import { type OidcSetup, setupOf } from './setup.ts'
 
 /** Creates a provider. It calls none until it is used; unusable settings are refused then. */
-export function createOidcProvider(options: OidcProviderOptions): SignInProvider {
+export function createOidcProvider(options: ProviderOptions<OidcProvider>): SignInProvider {
   const { id, displayName, settings } = options
   const made = setupOf(options)
   const setup = (): OidcSetup => {
@@ -19,7 +26,11 @@ export function createOidcProvider(options: OidcProviderOptions): SignInProvider
     id,
     kind: 'oidc',
     label: displayName || settings.type || `OpenID Connect (${host})`,
-    begin: (secrets, signal) => unlessAborted(signal, () => authorizationUrl(setup(), secrets)),
+    binding: OAUTH_BINDING,
+    begin: async (secrets, signal) => ({
+      url: await unlessAborted(signal, () => authorizationUrl(setup(), secrets)),
+      form: null,
+    }),
     finish: (callback, secrets, signal) =>
       unlessAborted(signal, () => exchangeCode(setup(), callback, secrets, signal)),
     endSession: (idToken, signal) =>

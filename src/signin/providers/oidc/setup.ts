@@ -2,30 +2,12 @@
 import { X509Certificate } from 'node:crypto'
 import type { OidcProvider } from '../../../api/config.gen.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import type { Resolve } from '../../../runtime/address-guard.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { ServerTrust } from '../../../runtime/http-client.ts'
 import { readProviderFile } from '../files.ts'
 import { allowedUrl, createOutgoing, type Outgoing } from '../outgoing.ts'
+import { callbackUrl, type ProviderOptions } from '../provider.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
-
-/** Options of createOidcProvider. */
-export interface OidcProviderOptions {
-  /** `oidc`, or the connector's id. */
-  readonly id: string
-  /** `displayName` of the connector; null = it has none. */
-  readonly displayName: string | null
-  readonly settings: OidcProvider
-  /** Such as `https://platform.example.com`, without a slash at its end. */
-  readonly publicUrl: string
-  /** `--files-dir`; null = the flag is absent. */
-  readonly filesDir: string | null
-  /** Asks the name servers, as dns.lookup of Node does. */
-  readonly resolve: Resolve
-  readonly clock: Clock
-  /** Ends requests for documents, which sign-ins share. */
-  readonly signal: AbortSignal
-}
 
 /** A provider whose settings can be used. */
 export interface OidcSetup {
@@ -39,15 +21,15 @@ export interface OidcSetup {
 }
 
 /** The provider, ready for use. @returns a text where the settings are unusable: why, without their values */
-export function setupOf(options: OidcProviderOptions): OidcSetup | string {
-  const { settings, publicUrl, id, clock, resolve, signal } = options
+export function setupOf(options: ProviderOptions<OidcProvider>): OidcSetup | string {
+  const { settings, clock, resolve, signal } = options
   const { issuerUrl = '', clientId = '' } = settings
   const issuer = URL.parse(issuerUrl)
   const configured = issuer && allowedUrl(issuerUrl, issuer)
   if (configured === null || /[?#]/.test(issuerUrl))
     return 'issuerUrl must be an https URL without password, query and fragment'
   if (clientId === '') return 'clientId is absent'
-  const redirectURI = settings.redirectURI || `${publicUrl}/auth/${id}/callback`
+  const redirectURI = callbackUrl(options, settings.redirectURI)
   if (!URL.canParse(redirectURI)) return 'redirectURI must be a URL'
   const send = createOutgoing({ configured, trust: () => trustOf(options), resolve, clock })
   const discovery = createDiscovery({ issuerUrl, configured, send, clock, signal })
@@ -57,7 +39,7 @@ export function setupOf(options: OidcProviderOptions): OidcSetup | string {
 async function trustOf({
   settings: { insecureCa, caFile },
   filesDir,
-}: OidcProviderOptions): Promise<Exclude<ServerTrust, 'plain'>> {
+}: ProviderOptions<OidcProvider>): Promise<Exclude<ServerTrust, 'plain'>> {
   if (insecureCa === true) return 'unverified'
   if (!caFile) return { ca: null }
   const ca = await readProviderFile({ field: 'caFile', path: caFile }, filesDir)

@@ -122,7 +122,20 @@ describe('the switches of creation (25.4)', () => {
     [{ auth: { disableUserCreation: false, disableTeamCreation: false } }, true, true],
     [{ auth: { disableUserCreation: true } }, false, true],
     [{ auth: { disableTeamCreation: true } }, true, false],
+    [{ auth: { connectors: [{ id: 'staff', disableUserCreation: true }] } }, false, true],
+    [{ auth: { connectors: [{ id: 'staff', disableTeamCreation: true }] } }, true, false],
+    [{ auth: { connectors: [{ id: 'other', disableUserCreation: true }] } }, true, true],
+    [
+      {
+        auth: {
+          disableUserCreation: true,
+          connectors: [{ id: 'staff', disableUserCreation: false }],
+        },
+      },
+      false,
+      true,
+    ],
   ])('are read from %j', (settings, users, teams) => {
-    expect(creationSwitches(settings)).toEqual({ users, teams })
+    expect(creationSwitches(settings, 'staff')).toEqual({ users, teams })
   })
 })

@@ -21,7 +21,7 @@ describe('a request (25.2)', () => {
     ['HEAD', '/auth/oidc/login', 405, 'GET'],
     ['POST', '/auth/oidc/login', 405, 'GET'],
     ['POST', '/auth/oidc/callback', 405, 'GET'],
-    ['HEAD', '/auth/oidc/callback', 405, 'GET'],
+    ['HEAD', '/auth/oidc/callback', 405, 'GET, POST'],
     ['HEAD', '/login', 200, null],
     ['GET', '/login?next=/login&next=/login', 400, null],
     ['GET', '/login?a=1&a=2', 400, null],

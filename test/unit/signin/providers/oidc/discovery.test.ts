@@ -10,6 +10,7 @@ import {
   startForgedProvider,
 } from '../../../../support/oidc/forged-provider.ts'
 import {
+  beginAt,
   callbackOf,
   goodToken,
   NO_END,
@@ -30,12 +31,12 @@ describe('the documents of a provider', () => {
     const clock = manualClock(Date.now())
     const provider = providerFor(forger.issuer, {}, { clock })
     expect(asked(forger, DISCOVERY)).toBe(0)
-    await provider.begin(SECRETS, NO_END)
+    await beginAt(provider)
     await clock.advance(HOUR_MS - 1)
-    await provider.begin(SECRETS, NO_END)
+    await beginAt(provider)
     expect([asked(forger, DISCOVERY), asked(forger, '/keys')]).toEqual([1, 1])
     await clock.advance(1)
-    await provider.begin(SECRETS, NO_END)
+    await beginAt(provider)
     expect([asked(forger, DISCOVERY), asked(forger, '/keys')]).toEqual([2, 2])
   })
 
@@ -77,9 +78,7 @@ describe('the documents of a provider', () => {
 
   test('of an issuer with a path are below it (25.6)', async () => {
     const forger = await startForgedProvider(null, '/realms/staff')
-    expect((await providerFor(forger.issuer).begin(SECRETS, NO_END)).pathname).toBe(
-      '/realms/staff/authorize',
-    )
+    expect((await beginAt(providerFor(forger.issuer))).pathname).toBe('/realms/staff/authorize')
     const withSlash = `${forger.issuer}/`
     forger.discovery = { issuer: withSlash }
     await providerFor(withSlash).begin(SECRETS, NO_END)
@@ -100,7 +99,7 @@ describe('a key that is not known', () => {
       forger.token = { id_token: await signed(claims, next, { alg: 'ES256', ...(kid && { kid }) }) }
       return provider.finish(callbackOf(), SECRETS, NO_END)
     }
-    await provider.begin(SECRETS, NO_END)
+    await beginAt(provider)
     return { forger, clock, next, signInWith }
   }
 

@@ -6,7 +6,7 @@ import {
   signInAtKeycloak,
   startKeycloak,
 } from '../../../../support/oidc/keycloak.ts'
-import { NO_END, providerFor, SECRETS } from '../../../../support/oidc/sign-in.ts'
+import { beginAt, NO_END, providerFor, SECRETS } from '../../../../support/oidc/sign-in.ts'
 import { prepareWith, programOrSkip } from '../../../../support/program-or-skip.ts'
 
 const program = await programOrSkip(ensureKeycloak)
@@ -17,7 +17,7 @@ const issuerOf = (): string => keycloak?.issuer ?? ''
 
 test('a person of Keycloak signs in, by a code that is good once (25.6, SA)', async () => {
   const provider = providerFor(issuerOf(), { clientSecret: KEYCLOAK_SECRET, getUserInfo: true })
-  const back = await signInAtKeycloak(await provider.begin(SECRETS, NO_END))
+  const back = await signInAtKeycloak(await beginAt(provider))
   expect(back.href.startsWith(KEYCLOAK_CALLBACK)).toBe(true)
   expect(back.searchParams.get('iss')).toBe(issuerOf())
   const callback = { parameters: back.searchParams }
@@ -38,7 +38,7 @@ test('a person of Keycloak signs in, by a code that is good once (25.6, SA)', as
 
 test('a client that Keycloak does not know cannot be used (25.5)', async () => {
   const provider = providerFor(issuerOf(), { clientSecret: 'another' })
-  const back = await signInAtKeycloak(await provider.begin(SECRETS, NO_END))
+  const back = await signInAtKeycloak(await beginAt(provider))
   await expect(
     provider.finish({ parameters: back.searchParams }, SECRETS, NO_END),
   ).rejects.toMatchObject({ reason: 'provider_unusable' })

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { OidcProvider } from '../../../../../src/api/config.gen.ts'
 import { serverPair } from '../../../../support/certificate-builder.ts'
 import { chooseAt, startIdentityProvider } from '../../../../support/oidc/identity-provider.ts'
-import { NO_END, providerFor, SECRETS } from '../../../../support/oidc/sign-in.ts'
+import { beginAt, NO_END, providerFor, SECRETS } from '../../../../support/oidc/sign-in.ts'
 
 const CALLBACK = 'https://platform.example.com/auth/oidc/callback'
 
@@ -28,7 +28,7 @@ const SETTINGS: OidcProvider = {
 /** Signs in as a person. */
 async function signedIn(issuer: string, settings: OidcProvider, person = 'ada', filesDir = '') {
   const provider = providerFor(issuer, { ...SETTINGS, ...settings }, { filesDir })
-  const start = await provider.begin(SECRETS, NO_END)
+  const start = await beginAt(provider)
   const { searchParams: parameters } = await chooseAt(start, person, CALLBACK)
   const identity = await provider.finish({ parameters }, SECRETS, NO_END)
   return { provider, parameters, identity }
@@ -96,7 +96,7 @@ describe('a person of oidc-provider', () => {
   ])('cannot sign in with the $name of another attempt (25.6, SA)', async ({ secrets, reason }) => {
     const issuer = await startIdentityProvider([client({})])
     const provider = providerFor(issuer, SETTINGS)
-    const start = await provider.begin(SECRETS, NO_END)
+    const start = await beginAt(provider)
     const { searchParams: parameters } = await chooseAt(start, 'ada', CALLBACK)
     await expect(provider.finish({ parameters }, secrets, NO_END)).rejects.toMatchObject({ reason })
   })

@@ -4,10 +4,10 @@ import {
   type ForgedProvider,
   startForgedProvider,
 } from '../../../../support/oidc/forged-provider.ts'
-import { NO_END, providerFor, SECRETS, signIn } from '../../../../support/oidc/sign-in.ts'
+import { beginAt, NO_END, providerFor, SECRETS, signIn } from '../../../../support/oidc/sign-in.ts'
 
 const begun = async (forger: ForgedProvider, settings: OidcProvider = {}) => {
-  const url = await providerFor(forger.issuer, settings).begin(SECRETS, NO_END)
+  const url = await beginAt(providerFor(forger.issuer, settings))
   return { address: `${url.origin}${url.pathname}`, ...Object.fromEntries(url.searchParams) }
 }
 
@@ -58,7 +58,7 @@ describe('the address that a browser is sent to', () => {
   test('keeps the parameters of the provider, and puts ours in their place (25.6)', async () => {
     const forger = await startForgedProvider()
     forger.discovery = { authorization_endpoint: `${forger.issuer}/authorize?tenant=7&state=evil` }
-    const { searchParams } = await providerFor(forger.issuer).begin(SECRETS, NO_END)
+    const { searchParams } = await beginAt(providerFor(forger.issuer))
     expect(searchParams.getAll('tenant')).toEqual(['7'])
     expect(searchParams.getAll('state')).toEqual([SECRETS.state])
   })
