@@ -3,10 +3,11 @@
 import { exceedsBounds } from '../../../domain/json/bounds.ts'
 import { isMap, type JsonMap, parseJsonMap } from '../../../domain/json/json.ts'
 import { allowedUrl } from '../outgoing.ts'
+import type { IssuerRules } from './dialect.ts'
 
 /** The discovery document of a provider, checked. */
 export interface ProviderMetadata {
-  /** As the settings name it, byte for byte. */
+  /** One that the provider may have. */
   readonly issuer: string
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
@@ -37,15 +38,17 @@ export const boundedJsonMap = (text: Buffer): JsonMap | null =>
 export const discoveryUrl = (issuer: URL): string =>
   `${issuer.origin}${issuer.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`
 
-/** Reads a discovery document. @param issuerUrl of the settings */
+/** Reads a discovery document. @param configured decides which addresses are allowed */
 export function metadataIn(
   body: Buffer,
-  issuerUrl: string,
+  { isOwn, field }: IssuerRules,
   configured: URL,
 ): Read<ProviderMetadata> {
   const document = boundedJsonMap(body)
   if (document === null) return refused('must be a JSON object within the bounds')
-  if (document['issuer'] !== issuerUrl) return refused('names another issuer than issuerUrl')
+  const { issuer } = document
+  if (typeof issuer !== 'string' || !isOwn(issuer))
+    return refused(`names another issuer than ${field}`)
   const endpoint = (name: string): string | null => {
     const value = document[name]
     return typeof value === 'string' ? (allowedUrl(value, configured)?.href ?? null) : null
@@ -56,7 +59,7 @@ export function metadataIn(
     return refused(`has no usable ${required.find((name) => endpoint(name) === null)}`)
   const methods = document['token_endpoint_auth_methods_supported']
   const value = {
-    issuer: issuerUrl,
+    issuer,
     authorizationEndpoint,
     tokenEndpoint,
     keysUrl,

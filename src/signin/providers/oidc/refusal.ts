@@ -11,7 +11,7 @@ const CLIENT_ERRORS = ['invalid_client', 'unauthorized_client', 'unsupported_gra
 
 /** The refusal for an error of openid-client. */
 export function refusalOf(error: unknown): SignInRefused {
-  const own = ownRefusal(error)
+  const own = causeOf(error, SignInRefused)
   if (own) return own
   if (error instanceof AuthorizationResponseError)
     return refusedBy('authorization endpoint', error.error)
@@ -29,10 +29,13 @@ function refusedBy(endpoint: string, code: string): SignInRefused {
   return new SignInRefused('provider_refused', `the ${endpoint} ${said}`, { detail })
 }
 
-/** Errors of our own code come back wrapped. */
-function ownRefusal(error: unknown): SignInRefused | null {
+/** The error of a class of ours in an error of openid-client, which wraps them; null = there is none. */
+export function causeOf<T extends Error>(
+  error: unknown,
+  kind: abstract new (...args: never[]) => T,
+): T | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 8; depth += 1) {
-    if (cause instanceof SignInRefused) return cause
+    if (cause instanceof kind) return cause
     cause = cause.cause
   }
   return null

@@ -1,0 +1,25 @@
+// The groups that settings demand (contract 25.6).
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import type { ProviderGroupName } from './provider.ts'
+
+/** Maximum number of entries of a list that a provider gives (contract 25.6 "Outgoing calls"). */
+export const MOST_GROUPS = 5000
+
+/** Demands one of the groups of field `groups`, exactly; absent or empty = none is demanded. @throws SignInRefused */
+export function requireGroup(
+  groups: readonly string[],
+  required: readonly string[] | undefined = [],
+): void {
+  if (required.length > 0 && !required.some((name) => groups.includes(name)))
+    throw new SignInRefused('groups_required', 'none of groups is there', { detail: 'groups' })
+}
+
+/** The groups that a list has; all of them where it is absent or empty. */
+export const listedGroups = (
+  groups: readonly string[],
+  list: readonly string[] | undefined = [],
+): readonly string[] => (list.length === 0 ? groups : groups.filter((name) => list.includes(name)))
+
+/** Groups whose names people read. */
+export const groupsWithoutTitle = (groups: readonly string[]): readonly ProviderGroupName[] =>
+  groups.map((name) => ({ name, displayName: null }))
