@@ -97,20 +97,11 @@ export interface AuthSettings {
    * product acts on it.
    */
   readonly sourceHostA?: SourceHostAProvider
-  /**
-   * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host B. Absent, this provider is not offered. */
   readonly sourceHostB?: SourceHostBProvider
-  /**
-   * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider A. Absent, this provider is not offered. */
   readonly idpA?: IdpAProvider
-  /**
-   * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider B. Absent, this provider is not offered. */
   readonly idpB?: IdpBProvider
   /**
    * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
@@ -266,10 +257,7 @@ export interface SourceHostAOrg {
   readonly teams?: readonly string[]
 }
 
-/**
- * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this product
- * acts on it.
- */
+/** Sign-in through source code host B. Absent, this provider is not offered. */
 export interface SourceHostBProvider {
   /** Address of the provider. Default, the provider's public hosted address. */
   readonly baseURL?: string
@@ -293,10 +281,7 @@ export interface SourceHostBProvider {
   readonly groups?: readonly string[]
 }
 
-/**
- * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
- * product acts on it.
- */
+/** Sign-in through identity provider A. Absent, this provider is not offered. */
 export interface IdpAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -329,10 +314,7 @@ export interface IdpAProvider {
   readonly adminEmail?: string
 }
 
-/**
- * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
- * product acts on it.
- */
+/** Sign-in through identity provider B. Absent, this provider is not offered. */
 export interface IdpBProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -444,20 +426,11 @@ export interface Connector {
    * product acts on it.
    */
   readonly sourceHostA?: SourceHostAProvider
-  /**
-   * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host B. Absent, this provider is not offered. */
   readonly sourceHostB?: SourceHostBProvider
-  /**
-   * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider A. Absent, this provider is not offered. */
   readonly idpA?: IdpAProvider
-  /**
-   * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider B. Absent, this provider is not offered. */
   readonly idpB?: IdpBProvider
   /**
    * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation

@@ -1,4 +1,4 @@
-// The groups that settings demand (contract 25.6).
+// Groups of a person: those that settings demand, and look-ups that fail (contract 25.6).
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import type { ProviderGroupName } from './provider.ts'
 
@@ -23,3 +23,17 @@ export const listedGroups = (
 /** Groups whose names people read. */
 export const groupsWithoutTitle = (groups: readonly string[]): readonly ProviderGroupName[] =>
   groups.map((name) => ({ name, displayName: null }))
+
+/** The groups cannot be told. */
+export const groupsUnreadable = (because: string): SignInRefused =>
+  new SignInRefused('groups_unreadable', because)
+
+/** Looks groups up: whatever fails, but for settings, is `groups_unreadable`. @throws SignInRefused */
+export async function lookingUpGroups<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof SignInRefused) || error.reason === 'provider_unusable') throw error
+    throw groupsUnreadable(error.because)
+  }
+}

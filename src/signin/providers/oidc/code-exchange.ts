@@ -26,7 +26,7 @@ import { causeOf, refusalOf } from './refusal.ts'
 import type { OidcSetup } from './setup.ts'
 
 /** A code, and all that it is exchanged with. */
-interface Exchange {
+interface CodeExchange {
   readonly setup: OidcSetup
   readonly published: Published
   readonly callback: ProviderCallback
@@ -71,7 +71,7 @@ class OtherIssuer extends Error {
 }
 
 /** Asks the token endpoint once, and verifies the answer as one of the issuer that the token should be of. */
-async function redeem(exchange: Exchange): Promise<Redeemed> {
+async function redeem(exchange: CodeExchange): Promise<Redeemed> {
   const { issuer } = exchange.published.metadata
   try {
     return await redeemAt(exchange, issuer, null)
@@ -83,7 +83,7 @@ async function redeem(exchange: Exchange): Promise<Redeemed> {
 }
 
 async function redeemAt(
-  exchange: Exchange,
+  exchange: CodeExchange,
   issuer: string,
   answered: OutgoingAnswer | null,
 ): Promise<Redeemed> {
@@ -145,7 +145,7 @@ function authenticationOf(secret: string | undefined, takesBasic: boolean): clie
 }
 
 async function verifiedTokens(
-  { setup, callback: { parameters }, secrets }: Exchange,
+  { setup, callback: { parameters }, secrets }: CodeExchange,
   config: client.Configuration,
 ): Promise<{ readonly claims: JsonMap; readonly tokens: Redeemed['tokens'] }> {
   const { redirectURI, clientId, clock, dialect } = setup

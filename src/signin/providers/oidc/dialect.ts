@@ -29,6 +29,17 @@ export interface OidcDialect {
   readonly tryLookUps: (signal: AbortSignal) => Promise<void>
 }
 
+/** The fields that every client has; empty = absent. */
+export const clientFields = ({
+  clientId = '',
+  clientSecret = '',
+  redirectURI = '',
+}: Pick<OidcProvider, 'clientId' | 'clientSecret' | 'redirectURI'>) => ({
+  clientId,
+  clientSecret,
+  redirectURI,
+})
+
 /** A person, without the tokens. */
 export type VerifiedIdentity = Omit<ProviderIdentity, 'tokens'>
 
