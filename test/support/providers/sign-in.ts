@@ -45,3 +45,7 @@ export const parametersAt = async (
   provider: SignInProvider,
 ): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries((await beginAt(provider)).searchParams)
+
+/** What became of a sign-in: the person, or the refusal. */
+export const outcomeOf = (found: Promise<ProviderIdentity>): Promise<unknown> =>
+  found.catch((error: unknown) => error)

@@ -25,17 +25,18 @@ const ask = (
 /** The person. */
 interface GraphPerson {
   readonly id: string
-  /** The name in the directory. */
-  readonly userPrincipalName: string
+  /** The name in the directory; null = there is none. */
+  readonly userPrincipalName: string | null
 }
 
 /** Who asks. @throws SignInRefused */
 export async function graphPerson(graph: Graph): Promise<GraphPerson> {
   const answer = await ask(graph, `${graph.base}/v1.0/me?$select=id,userPrincipalName`, null)
   const { id, userPrincipalName } = answer
-  if (typeof id !== 'string' || typeof userPrincipalName !== 'string' || userPrincipalName === '')
-    throw new SignInRefused('provider_answer', 'Graph gives the person no userPrincipalName')
-  return { id, userPrincipalName }
+  if (typeof id !== 'string')
+    throw new SignInRefused('provider_answer', 'Graph does not say who the person is')
+  const hasName = typeof userPrincipalName === 'string' && userPrincipalName !== ''
+  return { id, userPrincipalName: hasName ? userPrincipalName : null }
 }
 
 /** The ids of the groups that the person is in, directly or through others. @throws SignInRefused */

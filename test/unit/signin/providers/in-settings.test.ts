@@ -30,6 +30,24 @@ describe('the providers of settings (25.2, 25.6)', () => {
     ])
   })
 
+  it('are of every kind, in auth and in connectors (25.6)', () => {
+    const kinds = { sourceHostB: {}, idpA: {}, idpB: {} }
+    const connectors = Object.entries(kinds).map(([kind, settings]) => ({
+      id: `c-${kind}`,
+      [kind]: settings,
+    }))
+    const found = providersIn({ oidc, ...kinds, connectors }, CONTEXT)
+    expect(found.map(({ id, kind, label }) => [id, kind, label])).toEqual([
+      ['oidc', 'oidc', 'OpenID Connect (id.example.com)'],
+      ['sourceHostB', 'sourceHostB', 'GitLab (gitlab.com)'],
+      ['idpA', 'idpA', 'Google (accounts.google.com)'],
+      ['idpB', 'idpB', 'Microsoft (login.microsoftonline.com)'],
+      ['c-sourceHostB', 'sourceHostB', 'GitLab (gitlab.com)'],
+      ['c-idpA', 'idpA', 'Google (accounts.google.com)'],
+      ['c-idpB', 'idpB', 'Microsoft (login.microsoftonline.com)'],
+    ])
+  })
+
   it.each([{}, { connectors: [] }, { connectors: [{ oidc }] }, { connectors: [{ id: 'staff' }] }])(
     'are none in %j',
     (auth) => expect(providersIn(auth, CONTEXT)).toEqual([]),
