@@ -100,13 +100,14 @@ export const idpB = ({ base, graph }: IdpB, settings: IdpBProvider = {}): SignIn
     settings: { clientId: CLIENT_ID, clientSecret: 'a secret', ...settings },
   })
 
-/** Signs in at a stand-in, with an ID token of the tenant. */
+/** Signs in at a stand-in, with an ID token of the tenant. @param parameters of the callback */
 export const signInAtB = (
   microsoft: IdpB,
   settings: IdpBProvider = {},
   { tenant = COMPANY, ...claims }: Readonly<Record<string, unknown>> & { tenant?: string } = {},
-): Promise<ProviderIdentity> =>
-  finishAt(idpB(microsoft, settings), microsoft.forger, {
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<ProviderIdentity> => {
+  const usual = {
     iss: issuerOf(microsoft, tenant),
     tid: tenant,
     oid: ADA,
@@ -117,5 +118,7 @@ export const signInAtB = (
     email: 'ceo@example.com',
     email_verified: true,
     groups: undefined,
-    ...claims,
-  })
+  }
+  const provider = idpB(microsoft, settings)
+  return finishAt(provider, microsoft.forger, { ...usual, ...claims }, parameters)
+}

@@ -30,14 +30,15 @@ export const optionsFor = (
   ...more,
 })
 
-/** Finishes a sign-in whose ID token has these claims besides the forger's. */
+/** Finishes a sign-in whose ID token has these claims besides the forger's. @param parameters of the callback */
 export async function finishAt(
   provider: SignInProvider,
   forger: ForgedProvider,
   claims: Readonly<Record<string, unknown>> = {},
+  parameters: Readonly<Record<string, string>> = {},
 ): Promise<ProviderIdentity> {
   forger.token = { ...forger.token, id_token: await goodToken(forger, claims) }
-  return provider.finish(callbackOf(), SECRETS, NO_END)
+  return provider.finish(callbackOf(parameters), SECRETS, NO_END)
 }
 
 /** The parameters that a browser takes to the provider. */

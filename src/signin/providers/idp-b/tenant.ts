@@ -34,6 +34,7 @@ export function tenantIssuers(base: string, tenant: string): IssuerRules {
   return {
     field: 'tenant',
     isOwn: (named) => isDiscovered(tenant, tenantIn(base, named)),
+    mayAnswer: (named) => isGuid(tenantIn(base, named)),
     ofToken,
     // Some keys sign for personal accounts alone, and say so.
     signs: ({ issuer: signer }, issuer) =>

@@ -11,6 +11,7 @@ import type {
   ProviderTokens,
 } from '../provider.ts'
 import { withUserinfo } from './claims.ts'
+import { authenticationOf } from './client-authentication.ts'
 import { createFetch } from './client-fetch.ts'
 import type { VerifiedClaims } from './dialect.ts'
 import type { Published } from './discovery.ts'
@@ -72,9 +73,11 @@ class OtherIssuer extends Error {
 
 /** Asks the token endpoint once, and verifies the answer as one of the issuer that the token should be of. */
 async function redeem(exchange: CodeExchange): Promise<Redeemed> {
-  const { issuer } = exchange.published.metadata
+  const { setup, published, callback } = exchange
+  const named = callback.parameters.get('iss')
+  const isNamed = named !== null && setup.dialect.issuers.mayAnswer(named)
   try {
-    return await redeemAt(exchange, issuer, null)
+    return await redeemAt(exchange, isNamed ? named : published.metadata.issuer, null)
   } catch (error) {
     const other = causeOf(error, OtherIssuer)
     if (other === null) throw error
@@ -137,11 +140,6 @@ function configurationOf(
   client.allowInsecureRequests(config)
   client.enableNonRepudiationChecks(config)
   return config
-}
-
-function authenticationOf(secret: string | undefined, takesBasic: boolean): client.ClientAuth {
-  if (!secret) return client.None()
-  return takesBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret)
 }
 
 async function verifiedTokens(

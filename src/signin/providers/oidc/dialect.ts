@@ -60,6 +60,8 @@ export interface IssuerRules {
   readonly field: string
   /** Whether the discovery document may name this issuer. */
   readonly isOwn: (named: string) => boolean
+  /** Whether a callback may name this issuer (RFC 9207); the token must be of the same. */
+  readonly mayAnswer: (named: string) => boolean
   /** The issuer that a token must name, by its claims, which are not verified yet; null = no issuer has such a token. */
   readonly ofToken: (claims: JsonMap) => string | null
   /** Whether a published key signs for the issuer. */
@@ -70,6 +72,7 @@ export interface IssuerRules {
 export const oneIssuer = (field: string, issuer: string): IssuerRules => ({
   field,
   isOwn: (named) => named === issuer,
+  mayAnswer: (named) => named === issuer,
   ofToken: () => issuer,
   signs: () => true,
 })

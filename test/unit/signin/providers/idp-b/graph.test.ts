@@ -152,7 +152,7 @@ describe('the groups of a person of Microsoft', () => {
     await expect(required).rejects.toMatchObject({ reason: 'groups_required' })
   })
 
-  test('are not those of the token, even where it says that they are elsewhere (25.6)', async () => {
+  test('come from Graph, whatever the token says of groups (25.6)', async () => {
     const claims = { groups: ['x'], _claim_names: { groups: 'src1' } }
     const { groups } = await signInAtB(await startIdpB('common'), {}, claims)
     expect(groups).toHaveLength(3)

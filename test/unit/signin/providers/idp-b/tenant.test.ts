@@ -94,11 +94,6 @@ describe('the issuer of an ID token of Microsoft', () => {
   const base = 'https://login.microsoftonline.com'
   test.each<{ name: string; claims: Readonly<Record<string, unknown>> }>([
     { name: 'is of another tenant than tid', claims: { tid: STRANGERS } },
-    { name: 'is the placeholder', claims: { tid: '{tenantid}', tenant: '{tenantid}' } },
-    { name: 'is of no tenant', claims: { tid: undefined } },
-    { name: 'is of a tenant that is a path', claims: { tid: `../${COMPANY}` } },
-    { name: 'is of a tenant that is a list', claims: { tid: [COMPANY] } },
-    { name: 'is of a tenant in capitals', claims: { tid: COMPANY.toUpperCase() } },
     { name: 'is another server', claims: { iss: `${base}/${COMPANY}/v2.0` } },
     { name: 'is of version 1', claims: { iss: `https://sts.windows.net/${COMPANY}/` } },
     { name: 'is absent', claims: { iss: undefined } },
@@ -106,6 +101,22 @@ describe('the issuer of an ID token of Microsoft', () => {
     for (const setting of ['common', 'id'] as const) {
       const found = signInAtB(await started(SETTINGS[setting]), SETTINGS[setting], claims)
       await expect(found).rejects.toMatchObject({ reason: 'provider_answer' })
+    }
+  })
+
+  test.each<{ name: string; claims: Readonly<Record<string, unknown>> }>([
+    { name: 'the placeholder', claims: { tenant: '{tenantid}' } },
+    { name: 'none', claims: { tid: undefined } },
+    { name: 'a path', claims: { tid: `../${COMPANY}` } },
+    { name: 'a list', claims: { tid: [COMPANY] } },
+    { name: 'an id in capitals', claims: { tid: COMPANY.toUpperCase() } },
+  ])('is unknown where tid is $name (25.6, SB)', async ({ claims }) => {
+    for (const setting of ['common', 'id'] as const) {
+      const found = signInAtB(await started(SETTINGS[setting]), SETTINGS[setting], claims)
+      await expect(found).rejects.toMatchObject({
+        reason: 'provider_answer',
+        because: 'no issuer of the provider has such an ID token',
+      })
     }
   })
 
@@ -131,6 +142,28 @@ describe('the issuer of an ID token of Microsoft', () => {
     expect(requests.filter(({ path }) => path === '/token')).toHaveLength(1)
   })
 
+  test.each<{ named: string; isGood: boolean }>([
+    { named: COMPANY, isGood: true },
+    { named: STRANGERS, isGood: false },
+    { named: '{tenantid}', isGood: false },
+    { named: 'common', isGood: false },
+  ])('is in the callback, too, where that names $named (25.6, SA)', async ({ named, isGood }) => {
+    const microsoft = await startIdpB('common')
+    const iss = issuerOf(microsoft, named)
+    expect(await outcomeOf(signInAtB(microsoft, {}, {}, { iss }))).toMatchObject(
+      isGood ? { userId: ADA } : { reason: 'provider_answer' },
+    )
+  })
+
+  test('is not asked for a token where the callback names another server (25.6, SA)', async () => {
+    const microsoft = await startIdpB('common')
+    const parameters = { iss: `${base}/${COMPANY}/v2.0` }
+    await expect(signInAtB(microsoft, {}, {}, parameters)).rejects.toMatchObject({
+      reason: 'provider_answer',
+    })
+    expect(microsoft.forger.requests.some(({ path }) => path === '/token')).toBe(false)
+  })
+
   test.each<{ name: string; claims: Readonly<Record<string, unknown>> }>([
     { name: 'nonce', claims: { nonce: 'another' } },
     { name: 'aud', claims: { aud: 'another' } },
@@ -139,7 +172,7 @@ describe('the issuer of an ID token of Microsoft', () => {
     { name: 'oid', claims: { oid: undefined } },
     { name: 'oid', claims: { oid: 'ada@example.com' } },
     { name: 'oid', claims: { oid: 'ada#1', tenant: PERSONAL } },
-  ])('is no reason to accept a wrong $name (25.6, SB)', async ({ claims }) => {
+  ])('leaves $name to be checked (25.6, SB)', async ({ claims }) => {
     await expect(signInAtB(await startIdpB('common'), {}, claims)).rejects.toMatchObject({
       reason: 'provider_answer',
     })

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceHostBProvider } from '../../../../../src/api/config.gen.ts'
 import { CLIENT_ID, startForgedProvider } from '../../../../support/oidc/forged-provider.ts'
-import { NO_END, SECRETS } from '../../../../support/oidc/sign-in.ts'
+import { chooseAt, startIdentityProvider } from '../../../../support/oidc/identity-provider.ts'
+import { beginAt, NO_END, SECRETS } from '../../../../support/oidc/sign-in.ts'
 import { parametersAt } from '../../../../support/providers/sign-in.ts'
 import {
   signInAtB,
@@ -115,6 +116,24 @@ test.each<{ name: string; answer: { status: number; body: string }; reason: stri
   const forger = await startSourceHostB()
   forger.answers.set('/userinfo', answer)
   await expect(signInAtB(forger)).rejects.toMatchObject({ reason })
+})
+
+test('GitLab gets the secret as it is, for it decodes none (25.6)', async () => {
+  const forger = await startSourceHostB()
+  forger.discovery = { token_endpoint_auth_methods_supported: ['client_secret_basic'] }
+  await signInAtB(forger, { clientSecret: 'gloas-0a_b' })
+  const { headers } = forger.requests.find(({ path }) => path === '/token') ?? {}
+  expect(headers?.authorization).toBe(`Basic ${btoa(`${CLIENT_ID}:gloas-0a_b`)}`)
+})
+
+test('A certified provider signs a person in, by its userinfo (25.6)', async () => {
+  const callback = 'https://platform.example.com/auth/sourceHostB/callback'
+  const client = { client_id: CLIENT_ID, client_secret: 'a secret', redirect_uris: [callback] }
+  const baseURL = await startIdentityProvider([client])
+  const provider = sourceHostB({ baseURL })
+  const back = await chooseAt(await beginAt(provider), 'ada', callback)
+  const found = await provider.finish({ parameters: back.searchParams }, SECRETS, NO_END)
+  expect(found).toMatchObject({ subject: `${baseURL}#ada`, username: 'ada', groups: [] })
 })
 
 describe('setting baseURL', () => {
