@@ -174,6 +174,14 @@ export class SignInWorld {
     })
   }
 
+  /** Disables a User, which stays the same object. */
+  disable(username: string): void {
+    const user = this.cluster.object(USERS.kind, objectNameFor(username))
+    if (user === undefined) throw new Error(`there is no User ${username}`)
+    const { spec } = user as { readonly spec?: object }
+    this.cluster.put({ ...user, spec: { ...spec, disabled: true } } as never)
+  }
+
   /** Writes a User whose password is PASSWORD. */
   userWithPassword(username: string, spec: Partial<UserSpec> = {}): void {
     this.secret(`password-of-${username}`, { password: `hash-1-of-${username}` })
