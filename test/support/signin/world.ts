@@ -109,6 +109,8 @@ export class SignInWorld {
   readonly secrets = new Store(fullObject<Secret>)
   readonly passwords = new PasswordHashes(this.users, this.secrets, NAMESPACE)
   readonly reports: AttemptReport[] = []
+  /** Passwords that were to be checked: of whom, and whether by a browser that this person has used before. */
+  readonly passwordAttempts: { readonly username: string; readonly isKnown: boolean }[] = []
   readonly teams = new Set<string>()
   /** Who signs in at the provider. */
   identity = identityOf()
@@ -263,10 +265,12 @@ export class SignInWorld {
       callbacks: new ProviderLimits(),
       accounts: new AccountLimits(),
       passwordCheck: {
-        verify: ({ username, password }) =>
-          passwords.usable(username) !== null && password === PASSWORD
+        verify: ({ username, password, isKnown }) => {
+          this.passwordAttempts.push({ username, isKnown })
+          return passwords.usable(username) !== null && password === PASSWORD
             ? Promise.resolve()
-            : Promise.reject(new SignInRefused('wrong_password', 'user name or password')),
+            : Promise.reject(new SignInRefused('wrong_password', 'user name or password'))
+        },
       },
       passwords,
       random: (bytes) => this.random(bytes),
