@@ -25,6 +25,6 @@ export function nextPage(link: string | null, current: string): NextPage {
 const isNext = (parameters: string): boolean =>
   parameters.split(';').some((parameter) => {
     const [name = '', value = ''] = parameter.split('=', 2)
-    const relations = value.replaceAll(/[",]/g, ' ').trim().toLowerCase().split(' ')
-    return name.trim().toLowerCase() === 'rel' && relations.includes('next')
+    if (name.trim().toLowerCase() !== 'rel') return false
+    return value.replaceAll(/[",]/g, ' ').toLowerCase().split(' ').includes('next')
   })

@@ -35,8 +35,12 @@ describe('the page after this one, by header Link (25.6, SD)', () => {
     ['links that do not end', '<'.repeat(16_000)],
     ['links that have no parameters', '<>'.repeat(8_000)],
   ])('takes no turn of the event loop with 16 KB of %s', (_, link) => {
-    const startedMs = performance.now()
-    expect(nextPage(link, HERE)).toEqual({ kind: 'end' })
-    expect(performance.now() - startedMs).toBeLessThan(100)
+    // The best of three: another process may take the machine meanwhile.
+    const tookMs = [1, 2, 3].map(() => {
+      const startedMs = performance.now()
+      expect(nextPage(link, HERE)).toEqual({ kind: 'end' })
+      return performance.now() - startedMs
+    })
+    expect(Math.min(...tookMs)).toBeLessThan(100)
   })
 })
