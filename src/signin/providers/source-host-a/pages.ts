@@ -8,6 +8,7 @@ export type NextPage =
 
 /** A link, and its parameters up to the next one. */
 const LINK = /<([^<>]*)>([^<]*)/g
+
 /** Where the page after this one is. @param link null = the answer has no such header */
 export function nextPage(link: string | null, current: string): NextPage {
   for (const [, target = '', parameters = ''] of (link ?? '').matchAll(LINK)) {
