@@ -1,4 +1,4 @@
-// The page of OpenID Connect providers lists every field and reason.
+// The pages of providers list every field and reason.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -14,16 +14,36 @@ function namesUnder(page: string, heading: string): readonly string[] {
   return Array.from(rows, ([, cell = '']) => cell.match(/\w+/g) ?? []).flat()
 }
 
-test('docs/sign-in/oidc.md has every field of the provider (25.6, 27.3)', () => {
-  const [, fields = ''] =
-    /interface OidcProvider \{\n([^}]*)\}/.exec(textOf('src/api/config.gen.ts')) ?? []
-  const names = Array.from(fields.matchAll(/readonly (\w+)\?/g), ([, name = '']) => name)
-  expect(names).toHaveLength(20)
-  expect(namesUnder('docs/sign-in/oidc.md', 'Every field').toSorted()).toEqual(names.toSorted())
-})
+const PROVIDERS = [
+  { page: 'docs/sign-in/oidc.md', type: 'OidcProvider', fields: 20 },
+  { page: 'docs/sign-in/source-host-a.md', type: 'SourceHostAProvider', fields: 6 },
+] as const
 
-test('docs/sign-in/oidc.md has every reason of a refusal by such a provider (25.5, 27.3)', () => {
-  const others = ['wrong_password', 'code_refused', 'domain_refused', 'cross_origin']
-  const reasons = Object.keys(SIGN_IN_REFUSALS).filter((reason) => !others.includes(reason))
-  expect(namesUnder('docs/sign-in/oidc.md', 'Refusals').toSorted()).toEqual(reasons.toSorted())
+test.each(PROVIDERS)(
+  '$page has every field of the provider (25.6, 27.3)',
+  ({ page, type, fields }) => {
+    const [, own = ''] =
+      new RegExp(`interface ${type} \\{\n([^}]*)\\}`).exec(textOf('src/api/config.gen.ts')) ?? []
+    const names = Array.from(own.matchAll(/readonly (\w+)\?/g), ([, name = '']) => name)
+    expect(names).toHaveLength(fields)
+    expect(namesUnder(page, 'Every field').toSorted()).toEqual(names.toSorted())
+  },
+)
+
+test.each(PROVIDERS)(
+  '$page has every reason of a refusal by such a provider (25.5, 27.3)',
+  ({ page }) => {
+    const others = ['wrong_password', 'code_refused', 'domain_refused', 'cross_origin']
+    const reasons = Object.keys(SIGN_IN_REFUSALS).filter((reason) => !others.includes(reason))
+    expect(namesUnder(page, 'Refusals').toSorted()).toEqual(reasons.toSorted())
+  },
+)
+
+test('docs/sign-in/connectors.md has every field of a connector (25.2, 27.3)', () => {
+  const [, own = ''] =
+    /interface Connector \{\n([^}]*)\}/.exec(textOf('src/api/config.gen.ts')) ?? []
+  const names = Array.from(own.matchAll(/readonly (\w+)\?/g), ([, name = '']) => name)
+  expect(namesUnder('docs/sign-in/connectors.md', 'Every field').toSorted()).toEqual(
+    names.toSorted(),
+  )
 })
