@@ -40,14 +40,16 @@ export async function finishAt(
   host: SourceHost,
   provider: SignInProvider,
   parameters: Readonly<Record<string, string>> = {},
+  signal = NO_END,
 ): Promise<ProviderIdentity> {
   const code = host.consent((await beginAt(provider)).searchParams)
   const callback = new URLSearchParams({ code, state: SECRETS.state, ...parameters })
-  return provider.finish({ parameters: callback }, SECRETS, NO_END)
+  return provider.finish({ parameters: callback }, SECRETS, signal)
 }
 
-/** Signs in as the account of the stand-in. */
+/** Signs in as the account of the stand-in. @param signal of the caller */
 export const signInAt = (
   host: SourceHost,
   settings: SourceHostAProvider = {},
-): Promise<ProviderIdentity> => finishAt(host, providerAt(host, settings))
+  signal = NO_END,
+): Promise<ProviderIdentity> => finishAt(host, providerAt(host, settings), {}, signal)

@@ -1,8 +1,8 @@
 // The person whose token it is: account, e-mail address, organizations and teams (contract 25.6 "sourceHostA").
-import { isMap, type JsonMap, ownValue } from '../../../domain/json/json.ts'
-import { type SignInReason, SignInRefused } from '../../../domain/signin/refusals.ts'
+import { isMap, type Json, type JsonMap, ownValue } from '../../../domain/json/json.ts'
+import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type { ProviderGroupName, ProviderIdentity } from '../provider.ts'
-import { type PersonAccess, readList, readObject } from './api.ts'
+import { type HostList, type PersonAccess, readList, readObject } from './api.ts'
 import { admittedGroups, type Memberships } from './membership.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function readPerson(access: PersonAccess): Promise<Omit<ProviderIde
   const id = ownValue(user, 'id')
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0)
     throw new SignInRefused('provider_answer', 'id of /user')
-  const login = requiredText(user, 'login', { path: '/user', reason: 'provider_answer' })
+  const login = requiredText(user, 'login', { path: '/user', unreadable: 'provider_answer' })
   const displayName = ownValue(user, 'name')
   const email = await primaryEmail(access)
   return {
@@ -43,10 +43,15 @@ const LONGEST_TEXT = 1024
 
 /** The one address that is both primary and verified: anybody can enter any other. */
 async function primaryEmail(access: PersonAccess): Promise<string | null> {
-  const found = await readList(access, { path: '/user/emails', unreadable: 'provider_answer' })
-  const entry = found.find(({ primary, verified }) => primary === true && verified === true)
-  const email = entry && ownValue(entry, 'email')
-  return typeof email === 'string' && email.length <= LONGEST_TEXT ? email : null
+  const found = await readList(access, EMAILS)
+  return found.find((email) => email !== null) ?? null
+}
+
+const EMAILS: HostList<string | null> = {
+  path: '/user/emails',
+  unreadable: 'provider_answer',
+  entryOf: ({ email, primary, verified }) =>
+    primary === true && verified === true && isText(email) ? email : null,
 }
 
 async function groupsOf(access: PersonAccess): Promise<readonly ProviderGroupName[]> {
@@ -58,20 +63,25 @@ async function groupsOf(access: PersonAccess): Promise<readonly ProviderGroupNam
   return groups
 }
 
-const ORGS = { path: '/user/orgs', reason: 'groups_unreadable' } as const
-const TEAMS = { path: '/user/teams', reason: 'groups_unreadable' } as const
+const ORGS: HostList<string> = {
+  path: '/user/orgs',
+  unreadable: 'groups_unreadable',
+  entryOf: (org) => requiredText(org, 'login', ORGS),
+}
+
+const TEAMS: HostList<Memberships['teams'][number]> = {
+  path: '/user/teams',
+  unreadable: 'groups_unreadable',
+  entryOf: (team) => ({
+    org: requiredText(mapIn(team, 'organization'), 'login', TEAMS),
+    slug: requiredText(team, 'slug', TEAMS),
+    name: requiredText(team, 'name', TEAMS),
+  }),
+}
 
 async function membershipsOf(access: PersonAccess): Promise<Memberships> {
-  const orgs = await readList(access, { path: ORGS.path, unreadable: ORGS.reason })
-  const teams = await readList(access, { path: TEAMS.path, unreadable: TEAMS.reason })
-  return {
-    orgs: orgs.map((org) => requiredText(org, 'login', ORGS)),
-    teams: teams.map((team) => ({
-      org: requiredText(mapIn(team, 'organization'), 'login', TEAMS),
-      slug: requiredText(team, 'slug', TEAMS),
-      name: requiredText(team, 'name', TEAMS),
-    })),
-  }
+  const orgs = await readList(access, ORGS)
+  return { orgs, teams: await readList(access, TEAMS) }
 }
 
 function mapIn(map: JsonMap, name: string): JsonMap {
@@ -79,13 +89,16 @@ function mapIn(map: JsonMap, name: string): JsonMap {
   return isMap(value) ? value : {}
 }
 
-/** A field that must be a text. @param place the question that it answers, and why its absence refuses */
+const isText = (value: Json | undefined): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT
+
+/** A field that must be a text. @throws SignInRefused that names field and path */
 function requiredText(
   map: JsonMap,
   name: string,
-  { path, reason }: { readonly path: string; readonly reason: SignInReason },
+  { path, unreadable }: Pick<HostList<unknown>, 'path' | 'unreadable'>,
 ): string {
   const value = ownValue(map, name)
-  if (typeof value === 'string' && value !== '' && value.length <= LONGEST_TEXT) return value
-  throw new SignInRefused(reason, `${name} of ${path}`)
+  if (isText(value)) return value
+  throw new SignInRefused(unreadable, `${name} of ${path}`)
 }

@@ -36,25 +36,27 @@ const MOST_ENTRIES = 5000
 const PAGE = 'per_page=100'
 
 /** A list of the API. */
-interface ListedPath {
+export interface HostList<Entry> {
   readonly path: string
   /** The reason of the refusal where the list can't be read to its end: half a list is none. */
   readonly unreadable: SignInReason
+  /** What is kept of an entry, as pages are large. @throws SignInRefused for an entry of another form */
+  readonly entryOf: (entry: JsonMap) => Entry
 }
 
 /**
  * Every entry of a list, over all its pages.
  *
- * @throws SignInRefused with the reason `unreadable`, also for an answer that does not come or not a list of objects, and for
- *   more than 20 pages or 5,000 entries
+ * @throws SignInRefused with the reason `unreadable`, also for an answer that does not come or is not a list of objects, and
+ *   for more than 20 pages or 5,000 entries
  */
-export async function readList(
+export async function readList<Entry>(
   access: PersonAccess,
-  { path, unreadable }: ListedPath,
-): Promise<readonly JsonMap[]> {
+  { path, unreadable, entryOf }: HostList<Entry>,
+): Promise<readonly Entry[]> {
   const fault = (because: string): SignInRefused =>
     new SignInRefused(unreadable, `${path} ${because}`)
-  const found: JsonMap[] = []
+  const found: Entry[] = []
   let next: NextPage = { kind: 'page', url: `${access.setup.addresses.api}${path}?${PAGE}` }
   for (let page = 0; next.kind === 'page'; page += 1) {
     if (page === MOST_PAGES) throw fault(`has more than ${MOST_PAGES} pages`)
@@ -65,8 +67,9 @@ export async function readList(
     })
     const entries = boundedJson(body)
     if (!isList(entries) || !entries.every(isMap)) throw fault('must be a list of objects')
-    found.push(...entries)
-    if (found.length > MOST_ENTRIES) throw fault(`has more than ${MOST_ENTRIES} entries`)
+    if (found.length + entries.length > MOST_ENTRIES)
+      throw fault(`has more than ${MOST_ENTRIES} entries`)
+    found.push(...entries.map(entryOf))
     next = nextPage(link, next.url)
   }
   if (next.kind === 'elsewhere') throw fault('goes on at another server')

@@ -5,6 +5,7 @@ import { hostOfTest, signInAt } from '../../../../support/providers/source-host-
 
 const ACME = { orgs: [{ name: 'acme' }] }
 const TEAMS = '/api/v3/user/teams'
+const TEAM = '{"slug":"sre","name":"SRE","organization":{"login":"acme"}}'
 
 /** A member of this many teams of acme. */
 const memberOf = (count: number): HostAccount =>
@@ -54,14 +55,13 @@ describe('a list that is not read to its end refuses', () => {
   ])('for 5,001 entries, not for 5,000: $entries $found (25.6, SD)', async ({ entries, found }) => {
     const host = await hostOfTest()
     host.account = memberOf(1)
-    const team = '{"slug":"a","name":"a","organization":{"login":"acme"}}'
     let left = entries
     // Pages of 2,500: more than this product asks for.
     host.answers.set(TEAMS, (response) => {
       const count = Math.min(left, 2500)
       left -= count
       if (left > 0) response.setHeader('link', `<${host.url}${TEAMS}?page=2>; rel="next"`)
-      response.end(`[${Array.from({ length: count }, () => team).join(',')}]`)
+      response.end(`[${Array.from({ length: count }, () => TEAM).join(',')}]`)
     })
     const outcome = signInAt(host, ACME).then(
       () => 'admits',
@@ -99,6 +99,7 @@ describe('a list that is not read to its end refuses', () => {
 
   test.each<{ name: string; status: number; body: string }>([
     { name: '403 for too many requests', status: 403, body: '{"message":"a secret"}' },
+    { name: '403 beside a whole list', status: 403, body: `[${TEAM}]` },
     { name: '429 for too many requests', status: 429, body: '{"message":"a secret"}' },
     { name: '401', status: 401, body: '{"message":"a secret"}' },
     { name: '404', status: 404, body: '{"message":"a secret"}' },
@@ -106,6 +107,12 @@ describe('a list that is not read to its end refuses', () => {
     { name: '301', status: 301, body: '' },
     { name: 'no list', status: 200, body: '{"a secret":1}' },
     { name: 'a list of texts', status: 200, body: '["a secret"]' },
+    { name: 'a list of nothing', status: 200, body: '[null]' },
+    {
+      name: 'a name of 1,025 characters',
+      status: 200,
+      body: `[${TEAM.replace('SRE', 'x'.repeat(1025))}]`,
+    },
     { name: 'HTML', status: 200, body: '<html>a secret' },
     { name: 'half a list', status: 200, body: '[{"slug":"sre","name":"a sec' },
     {
@@ -133,7 +140,7 @@ describe('a list that is not read to its end refuses', () => {
       page += 1
       response.setHeader('link', `<${host.url}${TEAMS}?page=2>; rel="next"`)
       if (page === 2) response.destroy()
-      else response.end('[{"slug":"sre","name":"sre","organization":{"login":"acme"}}]')
+      else response.end(`[${TEAM}]`)
     })
     await expect(signInAt(host, ACME)).rejects.toMatchObject({ reason: 'groups_unreadable' })
     expect(page).toBe(2)
@@ -146,5 +153,18 @@ describe('a list that is not read to its end refuses', () => {
     await expect(signInAt(host, ACME)).rejects.toMatchObject({ reason: 'groups_unreadable' })
     host.withheld = ['user:email']
     await expect(signInAt(host, ACME)).rejects.toMatchObject({ reason: 'provider_answer' })
+  })
+
+  test('when its caller leaves, at once (25.6)', async () => {
+    const host = await hostOfTest()
+    host.account = memberOf(1)
+    const caller = new AbortController()
+    host.answers.set(TEAMS, () => caller.abort())
+    const startedMs = performance.now()
+    await expect(signInAt(host, ACME, caller.signal)).rejects.toMatchObject({
+      reason: 'groups_unreadable',
+    })
+    expect(performance.now() - startedMs).toBeLessThan(5000)
+    expect(host.requests.at(-1)?.path).toBe(TEAMS)
   })
 })

@@ -130,7 +130,9 @@ describe('a person', () => {
     },
   )
 
-  test.each<{ name: string; body: string }>([
+  test.each<{ name: string; status?: number; body: string }>([
+    { name: 'that comes with 401', status: 401, body: '{"login":"ada","id":583231}' },
+    { name: 'that comes with 429', status: 429, body: '{"login":"ada","id":583231}' },
     { name: 'without an id', body: '{"login":"ada"}' },
     { name: 'whose id is a text', body: '{"login":"ada","id":"583231"}' },
     { name: 'whose id is not whole', body: '{"login":"ada","id":1.5}' },
@@ -141,9 +143,9 @@ describe('a person', () => {
     { name: 'that is a list', body: '[{"id":583231,"login":"ada"}]' },
     { name: 'in HTML', body: '<html>a secret' },
     { name: 'of 30,000 fields', body: JSON.stringify(Array.from({ length: 30_000 }, () => 1)) },
-  ])('$name is refused, and not quoted (25.5, SF)', async ({ body }) => {
+  ])('$name is refused, and not quoted (25.5, SF)', async ({ status = 200, body }) => {
     const host = await hostOfTest()
-    host.answers.set('/api/v3/user', { body })
+    host.answers.set('/api/v3/user', { status, body })
     const refused = signInAt(host)
     await expect(refused).rejects.toMatchObject({ reason: 'provider_answer' })
     await expect(refused).rejects.not.toThrow(/secret/)
