@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Connectors end to end: routes, people and two GitHub stand-ins, which know people of the same names (contract 24.3, 24.4, 25.3,
 // 25.4, 27.1).
 import { lookup } from 'node:dns'

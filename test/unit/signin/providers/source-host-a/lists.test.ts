@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Lists of GitHub, page by page: half a list is none (contract 25.6, SD).
 import { describe, expect, test } from 'vitest'
 import { type HostAccount, hostAccount } from '../../../../support/providers/source-host-a.ts'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import type { SourceHostAOrg } from '../../../../../src/api/config.gen.ts'
 import {

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Settings of GitHub, an enterprise server with a root of its own, and what SignInReady says (contract 25.6, 27.1).
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

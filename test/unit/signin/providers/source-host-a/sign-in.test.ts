@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Signing in at GitHub, against a stand-in (contract 25.6 "sourceHostA").
 import { describe, expect, test } from 'vitest'
 import type { SourceHostAProvider } from '../../../../../src/api/config.gen.ts'
