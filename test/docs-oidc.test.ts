@@ -1,4 +1,4 @@
-// The page of each OpenID Connect provider lists every field and reason.
+// The pages of providers list every field and reason.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -18,6 +18,7 @@ const OF_NONE = ['wrong_password', 'code_refused', 'cross_origin']
 
 describe.each([
   { page: 'oidc.md', type: 'OidcProvider', fields: 20, others: ['domain_refused'] },
+  { page: 'source-host-a.md', type: 'SourceHostAProvider', fields: 6, others: ['domain_refused'] },
   { page: 'source-host-b.md', type: 'SourceHostBProvider', fields: 5, others: ['domain_refused'] },
   { page: 'idp-a.md', type: 'IdpAProvider', fields: 8, others: [] },
   { page: 'idp-b.md', type: 'IdpBProvider', fields: 7, others: [] },
@@ -38,4 +39,13 @@ describe.each([
     )
     expect(namesUnder(path, 'Refusals').toSorted()).toEqual(reasons.toSorted())
   })
+})
+
+test('docs/sign-in/connectors.md has every field of a connector (25.2, 27.3)', () => {
+  const [, own = ''] =
+    /interface Connector \{\n([^}]*)\}/.exec(textOf('src/api/config.gen.ts')) ?? []
+  const names = Array.from(own.matchAll(/readonly (\w+)\?/g), ([, name = '']) => name)
+  expect(namesUnder('docs/sign-in/connectors.md', 'Every field').toSorted()).toEqual(
+    names.toSorted(),
+  )
 })

@@ -92,10 +92,7 @@ export interface ConfigSettings {
 export interface AuthSettings {
   /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
   readonly oidc?: OidcProvider
-  /**
-   * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host A. Absent, this provider is not offered. */
   readonly sourceHostA?: SourceHostAProvider
   /** Sign-in through source code host B. Absent, this provider is not offered. */
   readonly sourceHostB?: SourceHostBProvider
@@ -110,10 +107,7 @@ export interface AuthSettings {
   readonly saml?: SamlProvider
   /** Sign-in with a password. */
   readonly password?: PasswordLogin
-  /**
-   * Additional providers, each under an id of its own. Absent or empty, none. Nothing in this
-   * product acts on it.
-   */
+  /** Additional providers, each under an id of its own. Absent or empty, none. */
   readonly connectors?: readonly Connector[]
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
@@ -211,10 +205,7 @@ export interface OidcProvider {
   readonly resource?: string
 }
 
-/**
- * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this product
- * acts on it.
- */
+/** Sign-in through source code host A. Absent, this provider is not offered. */
 export interface SourceHostAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -421,10 +412,7 @@ export interface Connector {
   readonly displayName?: string
   /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
   readonly oidc?: OidcProvider
-  /**
-   * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host A. Absent, this provider is not offered. */
   readonly sourceHostA?: SourceHostAProvider
   /** Sign-in through source code host B. Absent, this provider is not offered. */
   readonly sourceHostB?: SourceHostBProvider

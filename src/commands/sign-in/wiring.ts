@@ -36,6 +36,7 @@ interface SignInStores {
 export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
   readonly handler: ServerHandler
   readonly stores: SignInStores
+  readonly users: SignInUsers
   readonly settings: FollowedSignInSettings
   readonly passwords: PasswordHashes
   readonly readiness: Readiness
@@ -96,6 +97,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
   return {
     handler: createSignInHandler({ deps, callerOf, reported: metrics.attempted, log, signal }),
     stores,
+    users,
     settings: followed,
     passwords,
     readiness: readinessOf(followed, kept, gateway.fault),

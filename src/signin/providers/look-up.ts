@@ -2,7 +2,7 @@
 import type { JsonMap } from '../../domain/json/json.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { groupsUnreadable, MOST_GROUPS } from './groups.ts'
-import { boundedJsonMap } from './oidc/metadata.ts'
+import { boundedJsonMap } from './answers.ts'
 import type { Outgoing } from './outgoing.ts'
 
 /** A question to a server of the provider; a POST where it has a body. */

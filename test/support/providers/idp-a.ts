@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { jwtVerify } from 'jose'
 import { onTestFinished } from 'vitest'
 import type { IdpAProvider } from '../../../src/api/config.gen.ts'
-import { createIdpA } from '../../../src/signin/providers/idp-a/provider.ts'
+import { createIdpAProvider } from '../../../src/signin/providers/idp-a/provider.ts'
 import type {
   ProviderIdentity,
   ProviderOptions,
@@ -143,7 +143,7 @@ export const idpA = (
   settings: IdpAProvider = {},
   more: Partial<ProviderOptions<never>> = {},
 ): SignInProvider =>
-  createIdpA({
+  createIdpAProvider({
     ...optionsFor('idpA', { idpA: forger.issuer, idpADirectory: directory.origin }, more),
     filesDir,
     settings: { clientId: CLIENT_ID, clientSecret: 'a secret', ...settings },

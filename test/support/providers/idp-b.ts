@@ -1,7 +1,7 @@
 // A stand-in of Microsoft, after learn.microsoft.com: the v2.0 endpoints of a tenant, whose documents name all tenants by a
 // placeholder, and the methods of Graph. It checks what the real one checks.
 import type { IdpBProvider } from '../../../src/api/config.gen.ts'
-import { createIdpB } from '../../../src/signin/providers/idp-b/provider.ts'
+import { createIdpBProvider } from '../../../src/signin/providers/idp-b/provider.ts'
 import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
 import { CLIENT_ID, type ForgedProvider, startForgedProvider } from '../oidc/forged-provider.ts'
 import { type ApiAnswer, type ApiRequest, type JsonApi, startJsonApi } from './json-api.ts'
@@ -95,7 +95,7 @@ function namesAnswer({ body }: ApiRequest): ApiAnswer {
 
 /** A provider of this product for the stand-in. */
 export const idpB = ({ base, graph }: IdpB, settings: IdpBProvider = {}): SignInProvider =>
-  createIdpB({
+  createIdpBProvider({
     ...optionsFor('idpB', { idpB: base, idpBGraph: graph.origin }),
     settings: { clientId: CLIENT_ID, clientSecret: 'a secret', ...settings },
   })

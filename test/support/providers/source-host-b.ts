@@ -3,7 +3,7 @@
 import type { SourceHostBProvider } from '../../../src/api/config.gen.ts'
 import type { ProviderAddresses } from '../../../src/signin/providers/addresses.ts'
 import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
-import { createSourceHostB } from '../../../src/signin/providers/source-host-b/provider.ts'
+import { createSourceHostBProvider } from '../../../src/signin/providers/source-host-b/provider.ts'
 import { CLIENT_ID, type ForgedProvider, startForgedProvider } from '../oidc/forged-provider.ts'
 import { finishAt, optionsFor } from './sign-in.ts'
 
@@ -41,7 +41,7 @@ export const sourceHostB = (
   settings: SourceHostBProvider,
   addresses: Partial<ProviderAddresses> = {},
 ): SignInProvider =>
-  createSourceHostB({
+  createSourceHostBProvider({
     ...optionsFor('sourceHostB', addresses),
     settings: { clientId: CLIENT_ID, clientSecret: 'a secret', ...settings },
   })

@@ -10,7 +10,7 @@ import type { ProviderGroupName, ProviderOptions, SignInProvider } from '../prov
 import { createDirectory, type Directory } from './directory.ts'
 
 /** Creates a provider of field `idpA`. It calls none until it is used; unusable settings are refused then. */
-export const createIdpA = (options: ProviderOptions<IdpAProvider>): SignInProvider =>
+export const createIdpAProvider = (options: ProviderOptions<IdpAProvider>): SignInProvider =>
   createOidcClient(options, dialectOf(options))
 
 const DEFAULT_SCOPES = ['profile', 'email']

@@ -2,7 +2,7 @@
 import { type CryptoKey, importPKCS8, SignJWT } from 'jose'
 import { stringOf } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import { boundedJsonMap } from '../oidc/metadata.ts'
+import { boundedJsonMap } from '../answers.ts'
 import type { Outgoing } from '../outgoing.ts'
 
 /** The fields of the file that count. Secret. */

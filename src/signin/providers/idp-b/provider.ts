@@ -18,7 +18,7 @@ import { faultIn, type IdpBRules, openness, rulesOf } from './rules.ts'
 import { authorityOf, CONSUMERS, isAdmitted, isGuid, tenantIssuers } from './tenant.ts'
 
 /** Creates a provider of field `idpB`. It calls none until it is used; unusable settings are refused then. */
-export const createIdpB = (options: ProviderOptions<IdpBProvider>): SignInProvider =>
+export const createIdpBProvider = (options: ProviderOptions<IdpBProvider>): SignInProvider =>
   createOidcClient(options, dialectOf(options))
 
 const SCOPES = ['profile', 'offline_access', 'User.Read', 'GroupMember.Read.All']

@@ -3,9 +3,9 @@
 import type { CustomFetch } from 'openid-client'
 import type { JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import { boundedJsonMap } from '../answers.ts'
 import type { Outgoing, OutgoingAnswer } from '../outgoing.ts'
 import { type UnverifiedToken, unverifiedToken } from './id-token.ts'
-import { boundedJsonMap } from './metadata.ts'
 
 /** What one sign-in calls. */
 interface FetchOptions {

@@ -2,7 +2,7 @@
 // `iat` in the future, `at_hash`.
 import { hash } from 'node:crypto'
 import type { JsonMap } from '../../../domain/json/json.ts'
-import { boundedJsonMap } from './metadata.ts'
+import { boundedJsonMap } from '../answers.ts'
 
 /** The algorithms that a signature may have, each with the digest of its at_hash. `Ed25519` is EdDSA by its newer name. */
 const DIGESTS: Readonly<Record<string, 'sha256' | 'sha384' | 'sha512'>> = {

@@ -1,7 +1,7 @@
 // What a provider says about itself: its discovery document and its keys (contract 25.6). Only the fields that are used are
 // taken over, each in its type.
-import { exceedsBounds } from '../../../domain/json/bounds.ts'
-import { isMap, type JsonMap, parseJsonMap } from '../../../domain/json/json.ts'
+import { isMap, type JsonMap } from '../../../domain/json/json.ts'
+import { boundedJsonMap } from '../answers.ts'
 import { allowedUrl } from '../outgoing.ts'
 import type { IssuerRules } from './dialect.ts'
 
@@ -26,13 +26,6 @@ export interface ProviderMetadata {
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: string }
-
-/** Bounds of JSON of a provider; a list of 5,000 groups is within them. */
-const JSON_BOUNDS = { levels: 32, values: 20_000 }
-
-/** The object in a text of a provider; null = the text has another form, or exceeds the bounds. */
-export const boundedJsonMap = (text: Buffer): JsonMap | null =>
-  exceedsBounds(text, JSON_BOUNDS) ? null : parseJsonMap(text.toString('utf8'))
 
 /** Where the discovery document of an issuer is (OpenID Connect Discovery 4.1). */
 export const discoveryUrl = (issuer: URL): string =>

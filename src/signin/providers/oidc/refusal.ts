@@ -2,9 +2,7 @@
 // types, codes and the names of claims are read.
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-
-/** An error code of OAuth that a person may see (contract 25.5). */
-const ERROR_CODE = /^[a-z_]{1,64}$/
+import { refusedBy } from '../answers.ts'
 
 /** The codes of a token endpoint that doubts the client, not the person. */
 const CLIENT_ERRORS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type']
@@ -21,12 +19,6 @@ export function refusalOf(error: unknown): SignInRefused {
     return refusedBy('token endpoint', error.error)
   }
   return new SignInRefused('provider_answer', `an answer of the provider: ${faultOf(error)}`)
-}
-
-function refusedBy(endpoint: string, code: string): SignInRefused {
-  const detail = ERROR_CODE.test(code) ? code : null
-  const said = detail === null ? 'refused' : `says ${detail}`
-  return new SignInRefused('provider_refused', `the ${endpoint} ${said}`, { detail })
 }
 
 /** The error of a class of ours in an error of openid-client, which wraps them; null = there is none. */

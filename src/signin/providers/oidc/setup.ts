@@ -1,12 +1,10 @@
 // The settings of an OpenID Connect provider, ready for use (contract 25.6).
-import { X509Certificate } from 'node:crypto'
 import type { OidcProvider } from '../../../api/config.gen.ts'
-import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { ServerTrust } from '../../../runtime/http-client.ts'
-import { readProviderFile } from '../files.ts'
 import { allowedUrl, createOutgoing, type Outgoing } from '../outgoing.ts'
 import { callbackUrl, type ProviderOptions } from '../provider.ts'
+import { trustedRoots } from '../roots.ts'
 import type { OidcDialect } from './dialect.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
 
@@ -48,18 +46,5 @@ async function trustOf(
   filesDir: string | null,
 ): Promise<Exclude<ServerTrust, 'plain'>> {
   if (insecureCa === true) return 'unverified'
-  if (!caFile) return { ca: null }
-  const ca = await readProviderFile({ field: 'caFile', path: caFile }, filesDir)
-  if (isCertificate(ca)) return { ca }
-  throw new SignInRefused('provider_unusable', `caFile ${caFile} has no certificate in PEM`, {
-    detail: 'caFile',
-  })
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).publicKey.type === 'public'
-  } catch {
-    return false
-  }
+  return trustedRoots({ field: 'caFile', path: caFile }, filesDir)
 }

@@ -14,8 +14,9 @@ import {
 import type { ProviderOptions, SignInProvider } from '../provider.ts'
 
 /** Creates a provider of field `sourceHostB`. It calls none until it is used; unusable settings are refused then. */
-export const createSourceHostB = (options: ProviderOptions<SourceHostBProvider>): SignInProvider =>
-  createOidcClient(options, dialectOf(options))
+export const createSourceHostBProvider = (
+  options: ProviderOptions<SourceHostBProvider>,
+): SignInProvider => createOidcClient(options, dialectOf(options))
 
 function dialectOf({ settings, addresses, id }: ProviderOptions<SourceHostBProvider>): OidcDialect {
   const { baseURL, groups = [] } = settings

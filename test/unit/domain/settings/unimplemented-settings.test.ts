@@ -11,7 +11,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
     { name: 'a provider', settings: { auth: { saml: { ssoURL: 'u' } } }, paths: ['auth.saml'] },
     { name: 'every provider', settings: { auth: { oidc: {}, sourceHostA: {}, sourceHostB: {}, idpA: {}, idpB: {}, saml: {} } },
-      paths: ['auth.sourceHostA', 'auth.saml'] },
+      paths: ['auth.saml'] },
     { name: 'connectors', settings: { auth: { connectors: [{ id: 'a', saml: {} }, { id: 'b', oidc: {} }] } },
       paths: ['auth.connectors[0].saml'] },
     { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
@@ -46,7 +46,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
     { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
       projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
-    { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, sourceHostB: {}, idpA: {}, idpB: {}, password: {}, customHttpHeaders: { 'X-A': 'a' } },
+    { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, sourceHostA: { clientId: 'c' }, sourceHostB: {}, idpA: {}, idpB: {}, password: {}, customHttpHeaders: { 'X-A': 'a' } },
       uiSettings: { logoURL: 'https://a/l.svg', legalTemplate: 'a', primaryColor: '#fff', accentColor: '#000' } } },
     { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
       imageBuilder: { replicas: 2 }, database: { dataSource: 'x' }, costControl: { settings: { priceCurrency: 'EUR' } } } },

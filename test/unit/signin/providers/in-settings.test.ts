@@ -15,18 +15,22 @@ const CONTEXT = {
 }
 
 const oidc = { issuerUrl: 'https://id.example.com', clientId: 'platform' }
+const sourceHostA = { clientId: 'platform', clientSecret: 'a secret' }
 
 describe('the providers of settings (25.2, 25.6)', () => {
   it('stand in the order of auth, then of the connectors, each with its own name', () => {
     const connectors = [
       { id: 'staff', displayName: 'Staff', oidc },
       { id: 'guests', oidc: { ...oidc, type: 'Guests' } },
+      { id: 'open-source', sourceHostA },
     ]
-    const found = providersIn({ oidc, connectors }, CONTEXT)
+    const found = providersIn({ sourceHostA, oidc, connectors }, CONTEXT)
     expect(found.map(({ id, kind, label }) => [id, kind, label])).toEqual([
       ['oidc', 'oidc', 'OpenID Connect (id.example.com)'],
+      ['sourceHostA', 'sourceHostA', 'GitHub (github.com)'],
       ['staff', 'oidc', 'Staff'],
       ['guests', 'oidc', 'Guests'],
+      ['open-source', 'sourceHostA', 'GitHub (github.com)'],
     ])
   })
 
