@@ -54,9 +54,10 @@ const faultOf = (error: unknown): string =>
 
 /** Ends early when the signal aborts; documents that other callers wait for are still read. */
 async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  // Nobody would handle a rejection before `act` has returned.
+  if (signal.aborted) throw callerGone()
   const { promise, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(new SignInRefused('provider_unreachable', 'the caller has gone'))
-  if (signal.aborted) abort()
+  const abort = (): void => reject(callerGone())
   signal.addEventListener('abort', abort, { once: true })
   try {
     return await Promise.race([promise, act()])
@@ -64,6 +65,9 @@ async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Pro
     signal.removeEventListener('abort', abort)
   }
 }
+
+const callerGone = (): SignInRefused =>
+  new SignInRefused('provider_unreachable', 'the caller has gone')
 
 async function authorizationUrl(
   { dialect: { client, parameters }, clientId, redirectURI, discovery }: OidcSetup,

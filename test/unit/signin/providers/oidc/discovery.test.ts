@@ -1,5 +1,6 @@
 /** @module-tag no-retry */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { SignInProvider } from '../../../../../src/signin/providers/provider.ts'
 import { eventually } from '../../../../support/eventually.ts'
 import { manualClock } from '../../../../support/manual-clock.ts'
 import {
@@ -24,6 +25,8 @@ const asked = ({ requests }: ForgedProvider, wanted: string): number =>
 const DISCOVERY = '/.well-known/openid-configuration'
 const EC_KEY = { kty: 'EC' }
 const HOUR_MS = 3_600_000
+
+const GONE = AbortSignal.abort()
 
 describe('the documents of a provider', () => {
   test('are read at the first use, and again after an hour (25.6)', async () => {
@@ -74,6 +77,21 @@ describe('the documents of a provider', () => {
     await expect(gone).rejects.toMatchObject({ because: 'the caller has gone' })
     answer.send()
     await expect(other).rejects.toMatchObject({ because: 'the provider answered 307' })
+  })
+
+  test.each<{ name: string; act: (provider: SignInProvider) => Promise<unknown> }>([
+    { name: 'begins', act: (provider) => provider.begin(SECRETS, GONE) },
+    { name: 'finishes', act: (provider) => provider.finish(callbackOf(), SECRETS, GONE) },
+    { name: 'signs out', act: (provider) => provider.endSession(null, GONE) },
+    { name: 'checks', act: (provider) => provider.check(GONE) },
+  ])('of unusable settings, whose caller has gone and $name, end no process', async ({ act }) => {
+    const unhandled: unknown[] = []
+    const listen = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', listen)
+    onTestFinished(() => void process.off('unhandledRejection', listen))
+    await act(providerFor('http://idp.example.com')).catch(() => undefined)
+    await new Promise(setImmediate)
+    expect(unhandled).toEqual([])
   })
 
   test('of an issuer with a path are below it (25.6)', async () => {
