@@ -2,7 +2,7 @@
 import type { IdpBProvider } from '../../../api/config.gen.ts'
 import { type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import { listedGroups, lookingUpGroups, requireGroup } from '../groups.ts'
+import { lookingUpGroups, requireGroup } from '../groups.ts'
 import { personOf } from '../oidc/claims.ts'
 import { createOidcClient } from '../oidc/client.ts'
 import {
@@ -114,7 +114,10 @@ async function groupsOf(
 ): Promise<readonly ProviderGroupName[]> {
   const found = isPersonal ? [] : await lookingUpGroups(() => graphGroups(graph, rules))
   requireGroup(found, rules.groups)
-  const counted = rules.useGroupsAsWhitelist ? listedGroups(found, rules.groups) : found
+  // Of an empty list, none are: no group must count that nobody has listed.
+  const counted = rules.useGroupsAsWhitelist
+    ? found.filter((id) => rules.groups.includes(id))
+    : found
   const names = await graphNames(graph, counted)
   return counted.map((name) => ({ name, displayName: names.get(name) ?? null }))
 }

@@ -54,7 +54,8 @@ function countedTeams(
 /** Logins and slugs are the same in any case of letters, as for GitHub. */
 const sameLogin = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
-const SLUG = /^[a-z0-9_-]+$/i
+/** Teams of a whole enterprise have `ent:` before the rest of the slug. */
+const SLUG = /^(?:ent:)?[a-z0-9_-]+$/i
 
 /**
  * Whether the setting means the team. A text that can be a slug is compared with slugs alone: members can found a team whose

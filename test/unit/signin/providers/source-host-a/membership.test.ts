@@ -33,6 +33,8 @@ describe('who may enter by organization and team, and with which groups (25.6, S
     { name: 'a name of other letters', setting: [{ name: 'acme', teams: ['運用'] }], orgs: ['acme'], teams: ['acme/team-7=運用'], groups: ['acme:team-7'] },
     { name: 'a name in another case', setting: [{ name: 'acme', teams: ['Site Ops'] }], orgs: ['acme'], teams: ['acme/site-ops-1=site ops'], groups: null },
     { name: 'a team whose name is the slug of the required one', setting: [{ name: 'acme', teams: ['site-ops'] }], orgs: ['acme'], teams: ['acme/site-ops-1=site-ops'], groups: null },
+    { name: 'a team of the enterprise by its slug', setting: [{ name: 'acme', teams: ['ent:sre'] }], orgs: ['acme'], teams: ['acme/ent:sre=SRE'], groups: ['acme:ent:sre'] },
+    { name: 'a team whose name is the slug of a team of the enterprise', setting: [{ name: 'acme', teams: ['ent:sre'] }], orgs: ['acme'], teams: ['acme/ent-sre=ent:sre'], groups: null },
     { name: 'a member without the team', setting: [{ name: 'acme', teams: ['sre'] }], orgs: ['acme'], teams: ['acme/dev'], groups: null },
     { name: 'the team of another organization', setting: [{ name: 'acme', teams: ['sre'] }], orgs: ['acme', 'evil'], teams: ['evil/sre'], groups: null },
     { name: 'one team of several', setting: [{ name: 'acme', teams: ['sre', 'dev'] }], orgs: ['acme'], teams: ['acme/dev', 'acme/all'], groups: ['acme:dev'] },
