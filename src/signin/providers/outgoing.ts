@@ -80,12 +80,16 @@ export function createOutgoing({ configured, trust, resolve, clock }: OutgoingOp
     return answerIn(await (body === null ? http.get(sent) : http.post({ ...sent, body })))
   }
   return async (call, signal) => {
+    const over = new AbortController()
     try {
       return await withTimeout(clock, WITHIN_MS, (late) =>
-        send(call, AbortSignal.any([signal, late])),
+        send(call, AbortSignal.any([signal, late, over.signal])),
       )
     } catch (error) {
       throw refusalOf(error)
+    } finally {
+      // What listens to a signal that lives as long as this process would stay in memory with it.
+      over.abort()
     }
   }
 }

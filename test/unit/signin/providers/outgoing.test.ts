@@ -1,6 +1,8 @@
 /** @module-tag no-retry */
 import { lookup } from 'node:dns'
-import { expect, test } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Resolve } from '../../../../src/runtime/address-guard.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
 import { createOutgoing } from '../../../../src/signin/providers/outgoing.ts'
@@ -122,6 +124,29 @@ test('a call ends with the signal of its caller', async () => {
   caller.abort()
   expect(await refusal).toMatchObject({ reason: 'provider_unreachable' })
   await eventually('the end of the connection', () => isClosed || undefined, SOON)
+})
+
+test('a call leaves nothing in memory while the signal of its caller lives on', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const { issuer } = await startForgedProvider()
+  const made: WeakRef<AbortSignal>[] = []
+  const any = AbortSignal.any.bind(AbortSignal)
+  const watched = vi.spyOn(AbortSignal, 'any').mockImplementation((signals) => {
+    const signal = any(signals)
+    made.push(new WeakRef(signal))
+    return signal
+  })
+  onTestFinished(() => watched.mockRestore())
+  const get = outgoing(issuer, lookup)
+  for (let at = 0; at < 20; at += 1) await get(`${issuer}/keys`)
+  watched.mockReset()
+  const isLeft = (): boolean => {
+    collect()
+    return made.some((signal) => signal.deref() !== undefined)
+  }
+  expect(made.length).toBeGreaterThanOrEqual(20)
+  await eventually('the end of all signals', () => !isLeft() || undefined, SOON)
 })
 
 test('a provider that refuses the connection is away, with the code of Node (25.5)', async () => {
