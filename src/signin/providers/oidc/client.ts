@@ -87,6 +87,12 @@ async function authorizationUrl(
   })
 }
 
+/**
+ * Maximum length of a token in an address, in characters: servers refuse longer ones, and the gateway refuses answers with such
+ * a header. Without the hint, a provider asks the person.
+ */
+const LONGEST_HINT = 6144
+
 async function endSessionUrl(
   { dialect: { client }, clientId, discovery }: OidcSetup,
   idToken: string | null,
@@ -96,7 +102,7 @@ async function endSessionUrl(
   if (endSessionEndpoint === null) return null
   return withParameters(endSessionEndpoint, {
     client_id: clientId,
-    ...(idToken === null ? {} : { id_token_hint: idToken }),
+    ...(idToken === null || idToken.length > LONGEST_HINT ? {} : { id_token_hint: idToken }),
     ...(postLogoutRedirectURI ? { post_logout_redirect_uri: postLogoutRedirectURI } : {}),
   })
 }

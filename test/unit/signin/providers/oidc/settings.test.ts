@@ -193,6 +193,12 @@ describe('the end of a session', () => {
       idToken: null,
       parameters: { client_id: 'platform' },
     },
+    {
+      name: 'has no hint that makes an address too long for servers',
+      settings: {},
+      idToken: `e30.${'e'.repeat(6150)}.x`,
+      parameters: { client_id: 'platform' },
+    },
   ])('$name (25.2)', async ({ settings, idToken, parameters }) => {
     const forger = await startForgedProvider()
     const url = await providerFor(forger.issuer, settings).endSession(idToken, NO_END)
