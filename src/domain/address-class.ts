@@ -15,8 +15,16 @@ export type AddressClass = 'loopback' | 'private' | 'public'
 const cidrs = (...texts: readonly string[]): readonly Cidr[] =>
   texts.map(parseCidr).filter((cidr) => cidr !== null)
 
-/** RFC 1918, carriers' addresses (RFC 6598), unique local ones of IPv6. */
-const PRIVATE = cidrs('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7')
+/** RFC 1918, carriers' addresses (RFC 6598), test networks (RFC 2544), unique and site-local addresses of IPv6. */
+const PRIVATE = cidrs(
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '198.18.0.0/15',
+  'fc00::/7',
+  'fec0::/10',
+)
 
 /** The class of an address, for itself or for the IPv4 address that it stands for; null = the text has another form. */
 export function addressClass(text: string): AddressClass | null {

@@ -39,7 +39,8 @@ export const isStorable = (token: string | null): boolean => (token?.length ?? 0
 /** Reads a token whose signature can be checked; null = the text has another form, or exceeds the bounds. */
 export function unverifiedToken(token: string): UnverifiedToken | null {
   if (!isStorable(token)) return null
-  const [header, claims, , ...more] = token.split('.').map(partOf)
+  // Of more parts, only the first of those too many is read: 65,536 take more than a second.
+  const [header, claims, , ...more] = token.split('.', 4).map(partOf)
   const { alg, kid } = header ?? {}
   if (!header || !claims || more.length > 0 || typeof alg !== 'string') return null
   if (!Object.hasOwn(DIGESTS, alg)) return null

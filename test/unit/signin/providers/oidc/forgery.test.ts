@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { createHmac } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type ForgedProvider,
   type ForgerKey,
@@ -136,6 +136,16 @@ describe('an ID token', () => {
       reason: 'provider_answer',
     })
     expect(forger.requests.map(({ path }) => path)).not.toContain('/foreign')
+  })
+
+  test('of very many parts is refused before all of them are read (25.6, SB)', async () => {
+    const forger = await startForgedProvider()
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    await expect(signInWith(forger, '.'.repeat(65_000))).rejects.toMatchObject({
+      reason: 'provider_answer',
+    })
+    expect(parse.mock.calls.length).toBeLessThan(100)
   })
 
   test('that the provider signed with a key for encryption is refused (25.6, SB)', async () => {
