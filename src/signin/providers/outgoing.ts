@@ -15,6 +15,8 @@ import {
 
 const MAX_BYTES = 1024 * 1024
 const WITHIN_MS = 10_000
+/** GitHub refuses requests that name no program, and so do front ends of many providers. */
+const USER_AGENT = 'management-operator'
 /** The statuses whose bodies say more: an answer, or an error of OAuth. */
 const READ_STATUSES = [200, 400, 401, 403, 404]
 
@@ -74,7 +76,8 @@ export function createOutgoing({ configured, trust, resolve, clock }: OutgoingOp
       clock,
       signal,
     })
-    const { headers, body } = call
+    const { body } = call
+    const headers = { 'user-agent': USER_AGENT, ...call.headers }
     const bounds = { statuses: READ_STATUSES, maxBytes: MAX_BYTES, withinMs: WITHIN_MS }
     const sent = { url: url.href, headers, ...bounds }
     return answerIn(await (body === null ? http.get(sent) : http.post({ ...sent, body })))

@@ -6,11 +6,10 @@ import type { OutgoingAnswer } from '../outgoing.ts'
 import { type NextPage, nextPage } from './pages.ts'
 import type { SourceHostASetup } from './setup.ts'
 
-/** What GitHub demands of each request: it refuses those without `user-agent`. */
+/** The form of the answers, as GitHub advises to name it. */
 const API_HEADERS = {
   accept: 'application/vnd.github+json',
   'x-github-api-version': '2022-11-28',
-  'user-agent': 'management-operator',
 }
 
 /** The right to ask for one person. */
@@ -38,7 +37,10 @@ const PAGE = 'per_page=100'
 /** A list of the API. */
 export interface HostList<Entry> {
   readonly path: string
-  /** The reason of the refusal where the list can't be read to its end: half a list is none. */
+  /**
+   * The reason of the refusal where the list can't be read to its end: half a list is none. A server that is away is
+   * `provider_unreachable` beside `provider_answer`.
+   */
   readonly unreadable: SignInReason
   /** What is kept of an entry, as pages are large. @throws SignInRefused for an entry of another form */
   readonly entryOf: (entry: JsonMap) => Entry
@@ -61,7 +63,7 @@ export async function readList<Entry>(
   for (let page = 0; next.kind === 'page'; page += 1) {
     if (page === MOST_PAGES) throw fault(`has more than ${MOST_PAGES} pages`)
     const { body, link } = await ask(access, next.url, path).catch((error: SignInRefused) => {
-      throw error.reason === 'provider_unusable'
+      throw error.reason === 'provider_unusable' || unreadable === 'provider_answer'
         ? error
         : new SignInRefused(unreadable, error.because)
     })

@@ -48,7 +48,6 @@ async function askForToken(
     headers: {
       accept: 'application/json',
       'content-type': 'application/x-www-form-urlencoded',
-      'user-agent': 'management-operator',
     },
     body: Buffer.from(form.toString()),
   }

@@ -46,6 +46,12 @@ test('a call follows no redirect (25.6, SJ)', async () => {
   expect(requests.map(({ path }) => path)).toEqual(['/keys'])
 })
 
+test('a call names this program, as front ends of providers demand', async () => {
+  const { issuer, requests } = await startForgedProvider()
+  await outgoing(issuer, lookup)(`${issuer}/keys`)
+  expect(requests[0]?.headers['user-agent']).toBe('management-operator')
+})
+
 test('a call leaves no connection behind (25.6)', async () => {
   const { issuer, answers } = await startForgedProvider()
   let isClosed = false

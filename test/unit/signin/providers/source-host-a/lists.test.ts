@@ -42,6 +42,15 @@ describe('every page of a list', () => {
 })
 
 describe('a list that is not read to its end refuses', () => {
+  test.each([
+    { status: 403, reason: 'provider_answer' },
+    { status: 502, reason: 'provider_unreachable' },
+  ])('for $status of the e-mail addresses, as $reason (25.5)', async ({ status, reason }) => {
+    const host = await hostOfTest()
+    host.answers.set('/api/v3/user/emails', { status, body: '{"message":"a secret"}' })
+    await expect(signInAt(host, {})).rejects.toMatchObject({ reason })
+  })
+
   test('for more than 20 pages (25.6, SD)', async () => {
     const host = await hostOfTest()
     host.largestPage = 10
