@@ -23,13 +23,17 @@ export async function serviceAccountIn(text: string): Promise<ServiceAccount | s
   const names = ['client_email', 'private_key', 'token_uri'] as const
   const [email, pem, tokenUrl] = names.map((name) => stringOf(fields[name]) ?? '')
   if (!email || !pem || !tokenUrl) return `has no ${names.find((name) => !stringOf(fields[name]))}`
-  try {
-    const key = await importPKCS8(pem, 'RS256')
-    return { email, key, keyId: stringOf(fields['private_key_id']) ?? null, tokenUrl }
-  } catch {
-    return 'has a private_key that must be an RSA key in PEM'
-  }
+  const key = await importPKCS8(pem, 'RS256').catch(() => null)
+  return key === null || rsaBits(key) < LEAST_RSA_BITS
+    ? `has a private_key that must be an RSA key of ${LEAST_RSA_BITS} bits or more in PEM`
+    : { email, key, keyId: stringOf(fields['private_key_id']) ?? null, tokenUrl }
 }
+
+/** No algorithm signs with fewer (RFC 7518 3.3). */
+const LEAST_RSA_BITS = 2048
+
+const rsaBits = ({ algorithm }: CryptoKey): number =>
+  (algorithm as { readonly modulusLength?: number }).modulusLength ?? 0
 
 /** What a token is asked for. */
 interface TokenRequest {

@@ -246,6 +246,12 @@ describe('the token of the service account', () => {
   })
 })
 
+const SHORT_PEM = generateKeyPairSync('rsa', {
+  modulusLength: 1024,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey
+
 const EC_PEM = generateKeyPairSync('ec', {
   namedCurve: 'P-256',
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -282,12 +288,17 @@ describe('setting serviceAccountFilePath', () => {
     {
       name: 'a key that is none',
       change: ({ writeKey }) => writeKey({ private_key: 'PLANTED' }),
-      says: 'has a private_key that must be an RSA key in PEM',
+      says: 'has a private_key that must be an RSA key of 2048 bits or more in PEM',
     },
     {
       name: 'a key of another kind',
       change: ({ writeKey }) => writeKey({ private_key: EC_PEM }),
-      says: 'has a private_key that must be an RSA key in PEM',
+      says: 'has a private_key that must be an RSA key of 2048 bits or more in PEM',
+    },
+    {
+      name: 'a key that is too short',
+      change: ({ writeKey }) => writeKey({ private_key: SHORT_PEM }),
+      says: 'has a private_key that must be an RSA key of 2048 bits or more in PEM',
     },
   ])('refuses $name, and quotes nothing (25.5, 25.6, SJ)', async ({ change, says }) => {
     const google = await startIdpA()
