@@ -41,7 +41,7 @@ const GROUPS_WITH_SWITCH = [
 const GROUPS_WITHOUT_SWITCH = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
 /** The providers that the sign-in process serves. */
-const SERVED_PROVIDERS: readonly ProviderName[] = ['oidc']
+const SERVED_PROVIDERS: readonly ProviderName[] = ['oidc', 'saml']
 
 const unservedIn = (settings: AuthSettings | Connector): readonly ProviderName[] =>
   configuredProviders(settings).filter((name) => !SERVED_PROVIDERS.includes(name))

@@ -3,6 +3,7 @@ import type { AuthSettings, Connector } from '../../api/config.gen.ts'
 import type { ProviderName } from '../../domain/settings/providers.ts'
 import { createOidcProvider } from './oidc/provider.ts'
 import type { ProviderContext, ProviderOptions, SignInProvider } from './provider.ts'
+import { createSamlProvider } from './saml/provider.ts'
 
 /** The providers of the settings, in the order of the page. */
 export const providersIn = (
@@ -25,9 +26,12 @@ function connectorProviders(
 
 /** The providers whose fields are set. @param named what the provider of a field is created with, besides its settings */
 function providersInFields(
-  { oidc }: Pick<AuthSettings, ProviderName>,
+  { oidc, saml }: Pick<AuthSettings, ProviderName>,
   named: (field: ProviderName) => Omit<ProviderOptions<never>, 'settings'>,
 ): readonly SignInProvider[] {
-  const found = [oidc && createOidcProvider({ ...named('oidc'), settings: oidc })]
+  const found = [
+    oidc && createOidcProvider({ ...named('oidc'), settings: oidc }),
+    saml && createSamlProvider({ ...named('saml'), settings: saml }),
+  ]
   return found.filter((provider) => provider !== undefined)
 }

@@ -11,9 +11,9 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
     { name: 'a provider', settings: { auth: { idpB: { clientId: 'c' } } }, paths: ['auth.idpB'] },
     { name: 'every provider', settings: { auth: { oidc: {}, sourceHostA: {}, sourceHostB: {}, idpA: {}, idpB: {}, saml: {} } },
-      paths: ['auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB', 'auth.saml'] },
-    { name: 'connectors', settings: { auth: { connectors: [{ id: 'a', saml: {} }, { id: 'b', oidc: {} }] } },
-      paths: ['auth.connectors[0].saml'] },
+      paths: ['auth.sourceHostA', 'auth.sourceHostB', 'auth.idpA', 'auth.idpB'] },
+    { name: 'connectors', settings: { auth: { connectors: [{ id: 'a', idpA: {} }, { id: 'b', oidc: {} }, { id: 'c', saml: {} }] } },
+      paths: ['auth.connectors[0].idpA'] },
     { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
     { name: 'the OIDC server', settings: { oidc: { enabled: true } }, paths: ['oidc.enabled'] },
     { name: 'cost control', settings: { costControl: { enabled: true } }, paths: ['costControl.enabled'] },
@@ -27,8 +27,8 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
       paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.sidebarColor'] },
     { name: 'storage of the database', settings: { platformDB: { storageClass: 'fast' } }, paths: ['platformDB.storageClass'] },
     { name: 'a domain', settings: { devPodSubDomain: '*.workspace.a' }, paths: ['devPodSubDomain'] },
-    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { saml: {} } },
-      paths: ['auth.saml', 'secretStore.enabled', 'costControl.enabled'] },
+    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { idpB: {} } },
+      paths: ['auth.idpB', 'secretStore.enabled', 'costControl.enabled'] },
   ])('$name', ({ settings, paths }) => {
     expect(conditionsOf(settings)).toEqual([
       {
@@ -46,7 +46,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
     { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
       projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
-    { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, password: {}, customHttpHeaders: { 'X-A': 'a' } },
+    { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, saml: { ssoURL: 'https://a' }, password: {}, customHttpHeaders: { 'X-A': 'a' } },
       uiSettings: { logoURL: 'https://a/l.svg', legalTemplate: 'a', primaryColor: '#fff', accentColor: '#000' } } },
     { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
       imageBuilder: { replicas: 2 }, database: { dataSource: 'x' }, costControl: { settings: { priceCurrency: 'EUR' } } } },
