@@ -1,7 +1,9 @@
 // A forger of SAML messages: a Response that is right, changed where a test wants, and signed in any way.
 import { createHash, type KeyObject, createHmac, sign } from 'node:crypto'
+import { DOMParser } from '@xmldom/xmldom/lib/index.js'
 import { expect } from 'vitest'
 import { SignedXml } from 'xml-crypto'
+import { readXml, type XmlElement } from '../../../src/signin/providers/saml/xml.ts'
 import { SECRETS } from '../oidc/sign-in.ts'
 import { type SamlKey, sharedSamlKey } from './keys.ts'
 
@@ -55,6 +57,17 @@ export const changed = (text: string, changes: readonly Change[]): string =>
     return after
   }, text)
 
+/** A changed message as one whose signatures were verified. */
+export function verifiedAs(changes: readonly Change[]): {
+  readonly response: XmlElement
+  readonly assertion: XmlElement
+} {
+  const response = readXml(changed(responseXml(), changes))
+  const assertion = response.children.find(({ name }) => name === 'Assertion')
+  if (!assertion) throw new Error('the message has no Assertion')
+  return { response, assertion }
+}
+
 /** An element that is signed. */
 export type Part = 'Response' | 'Assertion'
 
@@ -78,6 +91,7 @@ export interface Signing {
 export const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 export const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 export const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
+const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
 const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256'
 
 /** The message with a signature in one of its parts, behind the Issuer. */
@@ -103,7 +117,24 @@ export function signedXml(xml: string, part: Part, signing: Signing = {}): strin
   }
   const reference = `${element}/*[local-name(.)='Issuer']`
   made.computeSignature(xml, { prefix: 'ds', location: { reference, action: 'after' } })
-  return made.getSignedXml()
+  return signing.prefixes ? withPrefixesOnce(made, key) : made.getSignedXml()
+}
+
+/** Prefixes stand in the canonicalization alone, as other signers write them; xml-crypto has them in each transform. */
+function withPrefixesOnce(made: SignedXml, key: SamlKey): string {
+  const wrong = /<(\w*:?InclusiveNamespaces) [^>]*enveloped-signature"[^>]*\/>/
+  const xml = changed(made.getSignedXml(), [[wrong, '']])
+  const [signedInfo = ''] = /<ds:SignedInfo.*?<\/ds:SignedInfo>/s.exec(
+    changed(made.getSignatureXml(), [[wrong, '']]),
+  ) ?? ['']
+  const declared = signedInfo.replace('<ds:SignedInfo', `<ds:SignedInfo xmlns:ds="${DSIG}"`)
+  const { documentElement } = new DOMParser({ errorHandler: () => undefined }).parseFromString(
+    declared,
+    'text/xml',
+  )
+  const canonical = made.getCanonXml([EXCLUSIVE], documentElement)
+  const value = ecdsa('sha256')(Buffer.from(canonical), key.privateKey).toString('base64')
+  return changed(xml, [[/(?<=<ds:SignatureValue>)[^<]*/, value]])
 }
 
 /** A class of signatures that xml-crypto lacks. */

@@ -14,6 +14,7 @@ const CONTEXT = {
   signal: NO_END,
 }
 
+const saml = { ssoURL: 'https://sso.example.com/saml', caData: 'AAAA' }
 const oidc = { issuerUrl: 'https://id.example.com', clientId: 'platform' }
 
 describe('the providers of settings (25.2, 25.6)', () => {
@@ -21,12 +22,15 @@ describe('the providers of settings (25.2, 25.6)', () => {
     const connectors = [
       { id: 'staff', displayName: 'Staff', oidc },
       { id: 'guests', oidc: { ...oidc, type: 'Guests' } },
+      { id: 'partners', saml },
     ]
-    const found = providersIn({ oidc, connectors }, CONTEXT)
+    const found = providersIn({ oidc, saml, connectors }, CONTEXT)
     expect(found.map(({ id, kind, label }) => [id, kind, label])).toEqual([
       ['oidc', 'oidc', 'OpenID Connect (id.example.com)'],
+      ['saml', 'saml', 'SAML (sso.example.com)'],
       ['staff', 'oidc', 'Staff'],
       ['guests', 'oidc', 'Guests'],
+      ['partners', 'saml', 'SAML (sso.example.com)'],
     ])
   })
 

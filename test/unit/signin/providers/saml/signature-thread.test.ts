@@ -1,0 +1,90 @@
+import { createPublicKey } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../../../../src/runtime/clock.ts'
+import { createSignatureThread } from '../../../../../src/signin/providers/saml/signature-thread.ts'
+import { NO_END } from '../../../../support/oidc/sign-in.ts'
+import { sharedSamlKey } from '../../../../support/saml/keys.ts'
+import { bringBack, forged, samlSignIn, usualProvider } from '../../../../support/saml/sign-in.ts'
+
+const request = (xml = forged()) => ({
+  xml,
+  parts: ['Assertion'] as const,
+  keys: [createPublicKey(sharedSamlKey('P-256').privateKey)],
+})
+
+/** A clock whose two seconds of a verification are over at once, as often as a test says. */
+function hurriedClock(times: number): Clock {
+  const clock = systemClock()
+  let left = times
+  return {
+    ...clock,
+    schedule: (delayMs, callback) => {
+      const isHurried = delayMs === 2000 && left > 0
+      if (isHurried) left -= 1
+      return clock.schedule(isHurried ? 0 : delayMs, callback)
+    },
+  }
+}
+
+describe('the thread that verifies signatures', () => {
+  test('answers the signed bytes alone (25.6)', async () => {
+    const verify = createSignatureThread(systemClock(), NO_END)
+    const [bytes = '', ...others] = await verify(request(), NO_END)
+    expect(others).toEqual([])
+    expect(bytes).toMatch(/^<saml:Assertion .*<\/saml:Assertion>$/s)
+    expect(bytes).not.toContain('Signature')
+  })
+
+  test('is ended after two seconds, and the next message gets another (25.6, SI)', async () => {
+    const verify = createSignatureThread(hurriedClock(1), NO_END)
+    const [late, next] = [verify(request(), NO_END), verify(request(), NO_END)]
+    await expect(late).rejects.toMatchObject({
+      reason: 'provider_answer',
+      because: 'a signature was not verified within two seconds',
+    })
+    expect(await next).toHaveLength(1)
+  })
+
+  test('does not begin for a caller that has gone (25.6)', async () => {
+    const verify = createSignatureThread(systemClock(), NO_END)
+    const gone = AbortSignal.abort()
+    await expect(verify(request(), gone)).rejects.toMatchObject({ because: 'the caller has gone' })
+    expect(await verify(request(), NO_END)).toHaveLength(1)
+  })
+
+  test('ends with the process, and when nobody has come for half a minute (25.6)', async () => {
+    const ended: (() => void)[] = []
+    const clock = systemClock()
+    const kept: Clock = {
+      ...clock,
+      schedule: (delayMs, callback) => {
+        if (delayMs !== 30_000) return clock.schedule(delayMs, callback)
+        ended.push(callback)
+        return () => undefined
+      },
+    }
+    const stopping = new AbortController()
+    const verify = createSignatureThread(kept, stopping.signal)
+    await verify(request(), NO_END)
+    for (const end of ended) end()
+    expect(await verify(request(), NO_END)).toHaveLength(1)
+    stopping.abort()
+    expect(ended).toHaveLength(2)
+  })
+
+  test('has no document that breaks the bounds, and others are served meanwhile (25.6, SI)', async () => {
+    const flood = forged({
+      tampered: (xml) => xml.replace('</saml:Subject>', `</saml:Subject>${'<x/>'.repeat(20_000)}`),
+    })
+    expect(flood.length).toBeGreaterThan(80_000)
+    // The thread is there already.
+    await samlSignIn()
+    const beganMs = performance.now()
+    const floods = Array.from({ length: 10 }, () => bringBack(flood, usualProvider()).catch(String))
+    expect(await samlSignIn()).toMatchObject({ userId: 'ada-1' })
+    expect(new Set(await Promise.all(floods))).toEqual(
+      new Set(['SignInRefused: provider_answer: the XML has more than 2000 elements']),
+    )
+    expect(performance.now() - beganMs).toBeLessThan(1000)
+  })
+})
