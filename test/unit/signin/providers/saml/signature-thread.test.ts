@@ -3,13 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../../../../src/runtime/clock.ts'
 import { createSignatureThread } from '../../../../../src/signin/providers/saml/signature-thread.ts'
 import { NO_END } from '../../../../support/oidc/sign-in.ts'
-import { sharedSamlKey } from '../../../../support/saml/keys.ts'
+import { ENVELOPED, type Signing } from '../../../../support/saml/forger.ts'
+import { samlKey, sharedSamlKey } from '../../../../support/saml/keys.ts'
 import { bringBack, forged, samlSignIn, usualProvider } from '../../../../support/saml/sign-in.ts'
 
 const request = (xml = forged()) => ({
   xml,
   parts: ['Assertion'] as const,
-  keys: [createPublicKey(sharedSamlKey('P-256').privateKey)],
+  keys: [sharedSamlKey('P-256'), sharedSamlKey(2048)].map(({ privateKey }) =>
+    createPublicKey(privateKey),
+  ),
 })
 
 /** A clock whose two seconds of a verification are over at once, as often as a test says. */
@@ -25,6 +28,28 @@ function hurriedClock(times: number): Clock {
     },
   }
 }
+
+describe('a signature that reaches the thread', () => {
+  const because = 'a signature is not of a certificate in the settings, or of another content'
+  const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
+  const INCLUSIVE = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
+  test.each<{ name: string; signing: Signing }>([
+    { name: 'with a digest of SHA-1', signing: { digest: `${DSIG}sha1` } },
+    { name: 'by RSA with SHA-1', signing: { key: sharedSamlKey(2048), method: `${DSIG}rsa-sha1` } },
+    { name: 'by an HMAC', signing: { method: `${DSIG}hmac-sha1` } },
+    { name: 'with inclusive canonicalization', signing: { canonicalization: INCLUSIVE } },
+    { name: 'with an inclusive transform', signing: { transforms: [ENVELOPED, INCLUSIVE] } },
+    {
+      name: 'with two References',
+      signing: { references: ["//*[local-name(.)='Assertion']", "//*[local-name(.)='Subject']"] },
+    },
+    { name: 'of a foreign key, which it brings', signing: { key: samlKey('P-256') } },
+    { name: 'of a key that is RSA, as ECDSA', signing: { key: sharedSamlKey(2048) } },
+  ])('$name is refused, whatever was checked before (25.6, SI)', async ({ signing }) => {
+    const verify = createSignatureThread(systemClock(), NO_END)
+    await expect(verify(request(forged({ signing })), NO_END)).rejects.toMatchObject({ because })
+  })
+})
 
 describe('the thread that verifies signatures', () => {
   test('answers the signed bytes alone (25.6)', async () => {
