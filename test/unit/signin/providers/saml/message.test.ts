@@ -27,14 +27,14 @@ const nameIn = async (message: ReturnType<typeof readWith>) => {
   return subject?.children[0]?.text
 }
 
-describe('what is read of a message', () => {
-  test('is in the signed bytes alone, whatever else came (25.6, SI)', async () => {
+describe('the person of a message', () => {
+  test('is read from the signed bytes alone, whatever else came (25.6, SI)', async () => {
     expect(await nameIn(readWith(['Assertion'], [assertionOf(GRACE)]))).toBe('grace-1')
     const response = changed(responseXml(), [GRACE])
     expect(await nameIn(readWith(['Response'], [response]))).toBe('grace-1')
   })
 
-  test('is in the Response where that is signed, too (25.6, SI)', async () => {
+  test('is read from the Response where that is signed, too (25.6, SI)', async () => {
     const bytes = [changed(responseXml(), [GRACE]), assertionOf()]
     expect(await nameIn(readWith(['Assertion', 'Response'], bytes))).toBe('grace-1')
   })

@@ -15,6 +15,8 @@ const request = (xml = forged()) => ({
   ),
 })
 
+const PARTS = ['Assertion', 'Response'] as const
+
 /** A clock whose two seconds of a verification are over at once, as often as a test says. */
 function hurriedClock(times: number): Clock {
   const clock = systemClock()
@@ -62,11 +64,13 @@ describe('the thread that verifies signatures', () => {
 
   test('is ended after two seconds, and the next message gets another (25.6, SI)', async () => {
     const verify = createSignatureThread(hurriedClock(1), NO_END)
-    const [late, next] = [verify(request(), NO_END), verify(request(), NO_END)]
+    const both = { ...request(forged({ parts: ['Assertion', 'Response'] })), parts: PARTS }
+    const [late, next] = [verify(both, NO_END), verify(request(), NO_END)]
     await expect(late).rejects.toMatchObject({
       reason: 'provider_answer',
       because: 'a signature was not verified within two seconds',
     })
+    // An answer of the thread before would have two.
     expect(await next).toHaveLength(1)
   })
 
