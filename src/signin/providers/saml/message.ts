@@ -30,6 +30,8 @@ export async function verifiedMessage(
 ): Promise<SamlMessage> {
   const xml = xmlIn(encoded ?? '')
   const response = readXml(xml)
+  if (!isNamed(response, PROTOCOL, 'Response'))
+    throw refused('the message must be a Response of SAML 2.0')
   refuseUnlessSuccess(response)
   const parts = signedPartsOf(response)
   const bytes = await verify({ xml, parts, keys }, signal)

@@ -7,7 +7,6 @@ import {
   childrenOf,
   isNamed,
   onlyChild,
-  PROTOCOL,
   SIGNATURE,
   wholeText,
 } from './elements.ts'
@@ -68,10 +67,6 @@ interface ResponseRule {
 }
 
 const RESPONSE_RULES: readonly ResponseRule[] = [
-  {
-    rule: 'the message must be a Response of SAML 2.0',
-    holds: (response) => isNamed(response, PROTOCOL, 'Response'),
-  },
   {
     rule: 'encrypted assertions are not accepted: have the provider send them as they are',
     holds: (response) =>

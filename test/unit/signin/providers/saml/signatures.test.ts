@@ -266,6 +266,32 @@ describe('a signature', () => {
           ),
         because: /must be RSA or ECDSA/,
       },
+      // Canonical forms leave comments out: these signatures verify.
+      {
+        name: 'of a NameID with a comment',
+        tampered: (xml) => xml.replace('>ada-1<', '>ada<!-- -->-1<'),
+        because: /has a comment/,
+      },
+      {
+        name: 'of an attribute with a comment',
+        tampered: (xml) => xml.replace('>ada<', '>a<!-- -->da<'),
+        because: /has a comment/,
+      },
+      {
+        name: 'of a document with a comment outside of what is signed',
+        tampered: (xml) => xml.replace('<samlp:Status>', '<!-- --><samlp:Status>'),
+        because: /has a comment/,
+      },
+      {
+        name: 'of a NameID in a CDATA section',
+        tampered: (xml) => xml.replace('>ada-1<', '><![CDATA[ada-1]]><'),
+        because: /has a CDATA section/,
+      },
+      {
+        name: 'of a document with entities',
+        tampered: (xml) => `<!DOCTYPE x [<!ENTITY e "ada-1">]>${xml.replace('>ada-1<', '>&e;<')}`,
+        because: /has a DOCTYPE/,
+      },
       {
         name: 'of another content',
         tampered: (xml) => xml.replace('>ada-1<', '>grace-1<'),
