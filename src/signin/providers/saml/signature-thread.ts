@@ -24,20 +24,20 @@ export type VerifySignatures = (
 ) => Promise<readonly string[]>
 
 /** Creates the way to a thread. It starts with the first request, and ends without work or when the signal aborts. */
-export function createSignatureThread(clock: Clock, signal: AbortSignal): VerifySignatures {
-  const thread = new SignatureThread(clock)
-  signal.addEventListener('abort', thread.end, { once: true })
-  return thread.verify
-}
+export const createSignatureThread = (clock: Clock, signal: AbortSignal): VerifySignatures =>
+  new SignatureThread(clock, signal).verify
 
 class SignatureThread {
   readonly #clock: Clock
+  /** Of the process, which outlives this: it is listened to while there is a thread. */
+  readonly #stopping: AbortSignal
   #worker: Worker | null = null
   #last: Promise<unknown> = Promise.resolve()
   #cancelEnd: () => void = () => undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, stopping: AbortSignal) {
     this.#clock = clock
+    this.#stopping = stopping
   }
 
   readonly verify: VerifySignatures = (request, signal) => {
@@ -50,7 +50,8 @@ class SignatureThread {
   }
 
   /** Ends the thread, and what it does. The next request starts another. */
-  readonly end = (): void => {
+  readonly #end = (): void => {
+    this.#stopping.removeEventListener('abort', this.#end)
     this.#cancelEnd()
     void this.#worker?.terminate()
     this.#worker = null
@@ -68,15 +69,17 @@ class SignatureThread {
     try {
       this.#worker ??= await this.#started()
       const answer = await this.#nextMessage(this.#worker, WITHIN_MS, request)
-      this.#cancelEnd = this.#clock.schedule(KEPT_FOR_MS, this.end)
+      this.#cancelEnd = this.#clock.schedule(KEPT_FOR_MS, this.#end)
       return answer as SignatureAnswer
     } catch {
-      this.end()
+      this.#end()
       throw refused('a signature was not verified within two seconds')
     }
   }
 
   async #started(): Promise<Worker> {
+    this.#stopping.throwIfAborted()
+    this.#stopping.addEventListener('abort', this.#end, { once: true })
     const worker = new Worker(new URL('./signature-worker.ts', import.meta.url), {
       env: {},
       execArgv: [],

@@ -82,23 +82,28 @@ describe('the thread that verifies signatures', () => {
   })
 
   test('ends with the process, and when nobody has come for half a minute (25.6)', async () => {
-    const ended: (() => void)[] = []
+    const idle: (() => void)[] = []
+    let cancelled = 0
     const clock = systemClock()
     const kept: Clock = {
       ...clock,
       schedule: (delayMs, callback) => {
         if (delayMs !== 30_000) return clock.schedule(delayMs, callback)
-        ended.push(callback)
-        return () => undefined
+        idle.push(callback)
+        return () => (cancelled += 1)
       },
     }
     const stopping = new AbortController()
     const verify = createSignatureThread(kept, stopping.signal)
     await verify(request(), NO_END)
-    for (const end of ended) end()
+    for (const end of idle) end()
     expect(await verify(request(), NO_END)).toHaveLength(1)
+    expect([idle.length, cancelled]).toEqual([2, 2])
     stopping.abort()
-    expect(ended).toHaveLength(2)
+    // No timer is left that would keep the process, and no thread starts.
+    expect(cancelled).toBe(3)
+    await expect(verify(request(), NO_END)).rejects.toMatchObject({ reason: 'provider_answer' })
+    expect(idle).toHaveLength(2)
   })
 
   test('has no document that breaks the bounds, and others are served meanwhile (25.6, SI)', async () => {
