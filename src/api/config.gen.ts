@@ -92,25 +92,13 @@ export interface ConfigSettings {
 export interface AuthSettings {
   /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
   readonly oidc?: OidcProvider
-  /**
-   * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host A. Absent, this provider is not offered. */
   readonly sourceHostA?: SourceHostAProvider
-  /**
-   * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host B. Absent, this provider is not offered. */
   readonly sourceHostB?: SourceHostBProvider
-  /**
-   * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider A. Absent, this provider is not offered. */
   readonly idpA?: IdpAProvider
-  /**
-   * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider B. Absent, this provider is not offered. */
   readonly idpB?: IdpBProvider
   /**
    * Sign-in through a SAML 2.0 provider. Exactly one of caData, ca and
@@ -119,10 +107,7 @@ export interface AuthSettings {
   readonly saml?: SamlProvider
   /** Sign-in with a password. */
   readonly password?: PasswordLogin
-  /**
-   * Additional providers, each under an id of its own. Absent or empty, none. Nothing in this
-   * product acts on it.
-   */
+  /** Additional providers, each under an id of its own. Absent or empty, none. */
   readonly connectors?: readonly Connector[]
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
@@ -220,10 +205,7 @@ export interface OidcProvider {
   readonly resource?: string
 }
 
-/**
- * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this product
- * acts on it.
- */
+/** Sign-in through source code host A. Absent, this provider is not offered. */
 export interface SourceHostAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -266,10 +248,7 @@ export interface SourceHostAOrg {
   readonly teams?: readonly string[]
 }
 
-/**
- * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this product
- * acts on it.
- */
+/** Sign-in through source code host B. Absent, this provider is not offered. */
 export interface SourceHostBProvider {
   /** Address of the provider. Default, the provider's public hosted address. */
   readonly baseURL?: string
@@ -293,10 +272,7 @@ export interface SourceHostBProvider {
   readonly groups?: readonly string[]
 }
 
-/**
- * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
- * product acts on it.
- */
+/** Sign-in through identity provider A. Absent, this provider is not offered. */
 export interface IdpAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -329,10 +305,7 @@ export interface IdpAProvider {
   readonly adminEmail?: string
 }
 
-/**
- * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
- * product acts on it.
- */
+/** Sign-in through identity provider B. Absent, this provider is not offered. */
 export interface IdpBProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -440,25 +413,13 @@ export interface Connector {
   readonly displayName?: string
   /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
   readonly oidc?: OidcProvider
-  /**
-   * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host A. Absent, this provider is not offered. */
   readonly sourceHostA?: SourceHostAProvider
-  /**
-   * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through source code host B. Absent, this provider is not offered. */
   readonly sourceHostB?: SourceHostBProvider
-  /**
-   * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider A. Absent, this provider is not offered. */
   readonly idpA?: IdpAProvider
-  /**
-   * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
-   * product acts on it.
-   */
+  /** Sign-in through identity provider B. Absent, this provider is not offered. */
   readonly idpB?: IdpBProvider
   /**
    * Sign-in through a SAML 2.0 provider. Exactly one of caData, ca and

@@ -141,8 +141,8 @@ function readLine<F extends Flags>(
 }
 
 const namesOf = (flags: Flags): string =>
-  Object.keys(flags)
-    .map((name) => `--${name}`)
+  shownFlags(flags)
+    .map(([name]) => `--${name}`)
     .join(', ')
 
 /** The parts of a command's help. */

@@ -49,7 +49,7 @@ interface HttpPost extends HttpGet {
 }
 
 /** An answer. */
-interface HttpAnswer {
+export interface HttpAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   /** null = the status is not one of `statuses`. */

@@ -2,8 +2,8 @@
 import type { OidcProvider } from '../../src/api/config.gen.ts'
 import { type JsonMap, ownValue, stringOf } from '../../src/domain/json/json.ts'
 import { SignInRefused } from '../../src/domain/signin/refusals.ts'
+import { boundedJsonMap } from '../../src/signin/providers/answers.ts'
 import { identityOf } from '../../src/signin/providers/oidc/claims.ts'
-import { boundedJsonMap } from '../../src/signin/providers/oidc/metadata.ts'
 import { type FuzzTarget, kindOf, mustHold, sizeClass } from './target.ts'
 
 const SETTINGS: OidcProvider = { usernamePrefix: 'p:', allowedExtraClaims: ['dept', '__proto__'] }

@@ -103,6 +103,7 @@ function lead(
   const { namespace } = settings
   const signal = lifecycle.stopping
   void reportProviders({ client, namespace, settings: api.settings, clock, log, signal })
-  const { stores, passwords } = api
-  void sweepSessions({ client, secrets: stores.secrets, passwords, clock, log, signal })
+  const { users, stores, passwords } = api
+  const { secrets } = stores
+  void sweepSessions({ client, namespace, secrets, users, passwords, clock, log, signal })
 }

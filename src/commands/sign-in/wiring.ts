@@ -36,6 +36,7 @@ interface SignInStores {
 export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
   readonly handler: ServerHandler
   readonly stores: SignInStores
+  readonly users: SignInUsers
   readonly settings: FollowedSignInSettings
   readonly passwords: PasswordHashes
   readonly readiness: Readiness
@@ -70,18 +71,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
   const deps: RouteParts = {
     state: followed.current,
     sealingKeys: kept.current,
-    people: {
-      client,
-      users,
-      teams: {
-        has: (teamName) => teamIn(teams, teamName) !== undefined,
-        count: () => teams.size,
-      },
-      maxTeams: settings.maxTeams,
-      teamsFull: metrics.teamsFull,
-      clock,
-      log,
-    },
+    people: peopleDeps(self, client, { users, teams }),
     sessions: { client, namespace, gateway: gateway.client, clock, log },
     gateway: gateway.client,
     beginnings: new ProviderLimits(),
@@ -96,11 +86,24 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
   return {
     handler: createSignInHandler({ deps, callerOf, reported: metrics.attempted, log, signal }),
     stores,
+    users,
     settings: followed,
     passwords,
     readiness: readinessOf(followed, kept, gateway.fault),
     ...informers,
   }
+}
+
+function peopleDeps(
+  { settings: { maxTeams }, metrics: { teamsFull }, clock, log }: SignInProcess,
+  client: KubeClient,
+  { users, teams }: { readonly users: SignInUsers; readonly teams: SignInStores['teams'] },
+): RouteParts['people'] {
+  const known = {
+    has: (teamName: string) => teamIn(teams, teamName) !== undefined,
+    count: () => teams.size,
+  }
+  return { client, users, teams: known, maxTeams, teamsFull, clock, log }
 }
 
 function startInformers(

@@ -6,12 +6,17 @@ import { isLoopbackHost } from '../../domain/settings/store-endpoint.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { AddressRefused, createAddressGuard, type Resolve } from '../../runtime/address-guard.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
-import { AnswerTooLarge, createHttpClient, type ServerTrust } from '../../runtime/http-client.ts'
+import {
+  AnswerTooLarge,
+  createHttpClient,
+  type HttpAnswer,
+  type ServerTrust,
+} from '../../runtime/http-client.ts'
 
 const MAX_BYTES = 1024 * 1024
 const WITHIN_MS = 10_000
 /** The statuses whose bodies say more: an answer, or an error of OAuth. */
-const READ_STATUSES = [200, 400, 401, 403]
+const READ_STATUSES = [200, 400, 401, 403, 404]
 
 /** What calls to a provider need. */
 interface OutgoingOptions {
@@ -31,10 +36,12 @@ interface OutgoingCall {
   readonly body: Buffer | null
 }
 
-/** An answer of 200 or an error of OAuth; its body is whole. */
+/** An answer of 200 or an error that says more; its body is whole. */
 export interface OutgoingAnswer {
   readonly status: number
   readonly body: Buffer
+  /** Header `Link`: where the next page of a list is (RFC 8288); null = absent. */
+  readonly link: string | null
 }
 
 /**
@@ -113,14 +120,8 @@ async function classesOf(url: URL, resolve: Resolve): Promise<ReadonlySet<Addres
   return new Set(found.filter((one) => one !== null))
 }
 
-function answerIn({
-  status,
-  body,
-}: {
-  readonly status: number
-  readonly body: Buffer | null
-}): OutgoingAnswer {
-  if (body !== null) return { status, body }
+function answerIn({ status, headers: { link }, body }: HttpAnswer): OutgoingAnswer {
+  if (body !== null) return { status, body, link: typeof link === 'string' ? link : null }
   const reason = status >= 500 ? 'provider_unreachable' : 'provider_answer'
   throw new SignInRefused(reason, `the provider answered ${status}`)
 }

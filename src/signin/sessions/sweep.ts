@@ -5,15 +5,18 @@ import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { Rounds } from '../../runtime/concurrency/rounds.ts'
-import type { PasswordHashes } from '../people/password-hashes.ts'
+import { type PasswordHashes, readPasswordDigest } from '../people/password-hashes.ts'
+import type { SignInUsers } from '../people/sign-in-user.ts'
+import { readUser } from '../people/writes.ts'
 import { type SessionStep, sessionStep } from './plan.ts'
 import { type SignInSession, sessionIn } from './session.ts'
 import { type SessionDeps, endKey } from './writes.ts'
 
 /** Options of sweepSessions. */
-interface SweepOptions extends Pick<SessionDeps, 'client' | 'clock' | 'log'> {
+interface SweepOptions extends Pick<SessionDeps, 'client' | 'namespace' | 'clock' | 'log'> {
   /** The Secrets of the sign-in namespace. */
   readonly secrets: Store<FullObject<Secret>>
+  readonly users: SignInUsers
   readonly passwords: PasswordHashes
   /** Ends the work. */
   readonly signal: AbortSignal
@@ -62,12 +65,22 @@ async function sweepOnce(options: SweepOptions): Promise<void> {
   }
 }
 
+/** Whether the person has the password of the session by the API server: a watch may be behind a new password. */
+async function isCurrent(
+  { user, passwordDigest }: SignInSession,
+  options: SweepOptions,
+): Promise<boolean> {
+  const found = await readUser(user, options)
+  return found !== null && (await readPasswordDigest(found, options)) === passwordDigest
+}
+
 async function perform(
   step: Exclude<SessionStep, { kind: 'keep' }>,
   session: SignInSession,
   secret: Secret,
-  { client, log }: SweepOptions,
+  options: SweepOptions,
 ): Promise<void> {
+  const { client, log } = options
   const { name, namespace, uid, resourceVersion } = secret.metadata
   switch (step.kind) {
     case 'giveToKey': {
@@ -77,6 +90,7 @@ async function perform(
       return
     }
     case 'end':
+      if (step.reason === 'passwordChanged' && (await isCurrent(session, options))) return
       // The Secret first where only it says that there is no key: a store that is behind then ends none.
       if (step.reason === 'passwordChanged') await endKey(name, { client })
       await client.delete(SECRETS, { name, namespace }, { uid, resourceVersion }, 'end')

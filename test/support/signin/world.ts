@@ -109,6 +109,8 @@ export class SignInWorld {
   readonly secrets = new Store(fullObject<Secret>)
   readonly passwords = new PasswordHashes(this.users, this.secrets, NAMESPACE)
   readonly reports: AttemptReport[] = []
+  /** Passwords that were to be checked: of whom, and whether by a browser that this person has used before. */
+  readonly passwordAttempts: { readonly username: string; readonly isKnown: boolean }[] = []
   readonly teams = new Set<string>()
   /** Who signs in at the provider. */
   identity = identityOf()
@@ -172,6 +174,14 @@ export class SignInWorld {
       kind: USERS.kind,
       metadata: { ...metadata, uid: undefined as never },
     })
+  }
+
+  /** Disables a User, which stays the same object. */
+  disable(username: string): void {
+    const user = this.cluster.object(USERS.kind, objectNameFor(username))
+    if (user === undefined) throw new Error(`there is no User ${username}`)
+    const { spec } = user as { readonly spec?: object }
+    this.cluster.put({ ...user, spec: { ...spec, disabled: true } } as never)
   }
 
   /** Writes a User whose password is PASSWORD. */
@@ -255,10 +265,12 @@ export class SignInWorld {
       callbacks: new ProviderLimits(),
       accounts: new AccountLimits(),
       passwordCheck: {
-        verify: ({ username, password }) =>
-          passwords.usable(username) !== null && password === PASSWORD
+        verify: ({ username, password, isKnown }) => {
+          this.passwordAttempts.push({ username, isKnown })
+          return passwords.usable(username) !== null && password === PASSWORD
             ? Promise.resolve()
-            : Promise.reject(new SignInRefused('wrong_password', 'user name or password')),
+            : Promise.reject(new SignInRefused('wrong_password', 'user name or password'))
+        },
       },
       passwords,
       random: (bytes) => this.random(bytes),

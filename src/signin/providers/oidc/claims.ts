@@ -2,7 +2,8 @@
 import type { OidcProvider } from '../../../api/config.gen.ts'
 import { isMap, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import type { ProviderIdentity } from '../provider.ts'
+import { groupsWithoutTitle, MOST_GROUPS, requireGroup } from '../groups.ts'
+import type { VerifiedIdentity } from './dialect.ts'
 
 /** The claims that say for whom and by whom a token was made; userinfo does not replace them. */
 const FIXED_CLAIMS = ['iss', 'sub', 'aud', 'azp', 'nonce', 'exp', 'iat']
@@ -22,14 +23,25 @@ export function withUserinfo(idToken: JsonMap, userinfo: JsonMap, settings: Oidc
 }
 
 /**
- * Who verified claims name.
+ * Who verified claims name, with the groups that they have.
  *
  * @throws SignInRefused whose cause names claims and settings, never their values
  */
-export function identityOf(
+export function identityOf(claims: JsonMap, settings: OidcProvider): VerifiedIdentity {
+  const groups = groupsIn(claims, settings.groupsClaim || 'groups')
+  requireGroup(groups, settings.groups)
+  return {
+    ...personOf(claims, settings),
+    groups: groupsWithoutTitle(groups),
+    groupsPrefix: settings.groupsPrefix ?? '',
+  }
+}
+
+/** Who verified claims name. @throws SignInRefused as identityOf does */
+export function personOf(
   claims: JsonMap,
   settings: OidcProvider,
-): Omit<ProviderIdentity, 'tokens'> {
+): Omit<VerifiedIdentity, 'groups' | 'groupsPrefix'> {
   const email = textIn(claims, emailClaimOf(settings))
   const displayName = ownValue(claims, 'name')
   const preferredClaim = settings.preferredUsername || 'preferred_username'
@@ -45,8 +57,6 @@ export function identityOf(
     userId: requiredText(claims, settings.usernameClaim || 'sub'),
     preferredUsername: textIn(claims, preferredClaim),
     extraClaims: extraClaimsIn(claims, settings.allowedExtraClaims ?? []),
-    groups: groupsIn(claims, settings).map((name) => ({ name, displayName: null })),
-    groupsPrefix: settings.groupsPrefix ?? '',
   }
 }
 
@@ -79,8 +89,8 @@ const LONGEST_TEXT = 1024
 /** Maximum length of a name for people, which is cut. */
 const LONGEST_NAME = 256
 
-/** A claim that is a text, if it is there. */
-function textIn(claims: JsonMap, name: string): string | null {
+/** A claim that is a text, if it is there. @throws SignInRefused */
+export function textIn(claims: JsonMap, name: string): string | null {
   const value = ownValue(claims, name) ?? null
   if (value === null || value === '') return null
   if (typeof value !== 'string' || value.length > LONGEST_TEXT)
@@ -97,11 +107,8 @@ function requiredText(claims: JsonMap, name: string): string {
   return text
 }
 
-const MOST_GROUPS = 5000
-
-/** The names of the groups, each once. */
-function groupsIn(claims: JsonMap, settings: OidcProvider): readonly string[] {
-  const claim = settings.groupsClaim || 'groups'
+/** The names of the groups in a claim, each once. @throws SignInRefused */
+export function groupsIn(claims: JsonMap, claim: string): readonly string[] {
   const value = ownValue(claims, claim) ?? []
   const elsewhere = ownValue(claims, '_claim_names')
   // The groups were too many for the token, and the provider says where they are (OpenID Connect Core 5.6.2).
@@ -115,11 +122,7 @@ function groupsIn(claims: JsonMap, settings: OidcProvider): readonly string[] {
       'groups_unreadable',
       `claim ${claim} has more than ${MOST_GROUPS} groups`,
     )
-  const groups = [...new Set(found.filter((name) => name !== ''))]
-  const required = settings.groups ?? []
-  if (required.length > 0 && !required.some((name) => groups.includes(name)))
-    throw new SignInRefused('groups_required', 'none of groups is there', { detail: 'groups' })
-  return groups
+  return [...new Set(found.filter((name) => name !== ''))]
 }
 
 const isGroupName = (value: unknown): value is string =>

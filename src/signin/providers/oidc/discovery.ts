@@ -4,6 +4,7 @@ import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import { type Clock, currentMoment, type Moment, msBetween } from '../../../runtime/clock.ts'
 import { shareRun } from '../../../runtime/concurrency/single-flight.ts'
 import type { Outgoing } from '../outgoing.ts'
+import type { IssuerRules } from './dialect.ts'
 import { discoveryUrl, keysIn, metadataIn, type ProviderMetadata, type Read } from './metadata.ts'
 
 const KEPT_FOR_MS = 3_600_000
@@ -33,9 +34,8 @@ export interface Discovery {
 
 /** Options of createDiscovery. */
 interface DiscoveryOptions {
-  /** The setting, byte for byte. */
-  readonly issuerUrl: string
-  /** The same, as a URL. */
+  readonly issuers: IssuerRules
+  /** Where discovery begins. */
   readonly configured: URL
   readonly send: Outgoing
   readonly clock: Clock
@@ -45,7 +45,7 @@ interface DiscoveryOptions {
 
 /** Creates the documents of a provider; nothing is read until they are needed. */
 export function createDiscovery(options: DiscoveryOptions): Discovery {
-  const { issuerUrl, configured, send, clock, signal } = options
+  const { issuers, configured, send, clock, signal } = options
   let known: { readonly published: Published; readonly at: Moment } | null = null
   let triedAt: Moment | null = null
 
@@ -64,7 +64,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     const at = currentMoment(clock)
     triedAt = at
     const metadata = await get(discoveryUrl(configured), 'discovery document', (body) =>
-      metadataIn(body, issuerUrl, configured),
+      metadataIn(body, issuers, configured),
     )
     const published = { metadata, keys: await get(metadata.keysUrl, 'key set', keysIn) }
     known = { published, at }

@@ -2,7 +2,7 @@
 // `iat` in the future, `at_hash`.
 import { hash } from 'node:crypto'
 import type { JsonMap } from '../../../domain/json/json.ts'
-import { boundedJsonMap } from './metadata.ts'
+import { boundedJsonMap } from '../answers.ts'
 
 /** The algorithms that a signature may have, each with the digest of its at_hash. `Ed25519` is EdDSA by its newer name. */
 const DIGESTS: Readonly<Record<string, 'sha256' | 'sha384' | 'sha512'>> = {
@@ -22,11 +22,12 @@ const DIGESTS: Readonly<Record<string, 'sha256' | 'sha384' | 'sha512'>> = {
 /** The algorithms that a signature may have. */
 export const ALGORITHMS: readonly string[] = Object.keys(DIGESTS)
 
-/** The header of a token that is not verified yet. */
-interface TokenHeader {
+/** What a token says that is not verified yet. */
+export interface UnverifiedToken {
   readonly algorithm: string
   /** null = the token names no key. */
   readonly keyId: string | null
+  readonly claims: JsonMap
 }
 
 /** Maximum size of a token, in characters: it is kept in a Secret with others. */
@@ -35,14 +36,14 @@ const LONGEST_TOKEN = 65_536
 /** Whether a token, if there is one, is small enough to be kept. */
 export const isStorable = (token: string | null): boolean => (token?.length ?? 0) <= LONGEST_TOKEN
 
-/** The header of a token whose signature can be checked; null = the text has another form, or exceeds the bounds. */
-export function tokenHeader(token: string): TokenHeader | null {
+/** Reads a token whose signature can be checked; null = the text has another form, or exceeds the bounds. */
+export function unverifiedToken(token: string): UnverifiedToken | null {
   if (!isStorable(token)) return null
   const [header, claims, , ...more] = token.split('.').map(partOf)
   const { alg, kid } = header ?? {}
   if (!header || !claims || more.length > 0 || typeof alg !== 'string') return null
   if (!Object.hasOwn(DIGESTS, alg)) return null
-  return { algorithm: alg, keyId: typeof kid === 'string' ? kid : null }
+  return { algorithm: alg, keyId: typeof kid === 'string' ? kid : null, claims }
 }
 
 const partOf = (part: string): JsonMap | null => boundedJsonMap(Buffer.from(part, 'base64url'))

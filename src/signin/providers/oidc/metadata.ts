@@ -1,12 +1,13 @@
 // What a provider says about itself: its discovery document and its keys (contract 25.6). Only the fields that are used are
 // taken over, each in its type.
-import { exceedsBounds } from '../../../domain/json/bounds.ts'
-import { isMap, type JsonMap, parseJsonMap } from '../../../domain/json/json.ts'
+import { isMap, type JsonMap } from '../../../domain/json/json.ts'
+import { boundedJsonMap } from '../answers.ts'
 import { allowedUrl } from '../outgoing.ts'
+import type { IssuerRules } from './dialect.ts'
 
 /** The discovery document of a provider, checked. */
 export interface ProviderMetadata {
-  /** As the settings name it, byte for byte. */
+  /** One that the provider may have. */
   readonly issuer: string
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
@@ -26,26 +27,21 @@ export type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: string }
 
-/** Bounds of JSON of a provider; a list of 5,000 groups is within them. */
-const JSON_BOUNDS = { levels: 32, values: 20_000 }
-
-/** The object in a text of a provider; null = the text has another form, or exceeds the bounds. */
-export const boundedJsonMap = (text: Buffer): JsonMap | null =>
-  exceedsBounds(text, JSON_BOUNDS) ? null : parseJsonMap(text.toString('utf8'))
-
 /** Where the discovery document of an issuer is (OpenID Connect Discovery 4.1). */
 export const discoveryUrl = (issuer: URL): string =>
   `${issuer.origin}${issuer.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`
 
-/** Reads a discovery document. @param issuerUrl of the settings */
+/** Reads a discovery document. @param configured decides which addresses are allowed */
 export function metadataIn(
   body: Buffer,
-  issuerUrl: string,
+  { isOwn, field }: IssuerRules,
   configured: URL,
 ): Read<ProviderMetadata> {
   const document = boundedJsonMap(body)
   if (document === null) return refused('must be a JSON object within the bounds')
-  if (document['issuer'] !== issuerUrl) return refused('names another issuer than issuerUrl')
+  const { issuer } = document
+  if (typeof issuer !== 'string' || !isOwn(issuer))
+    return refused(`names another issuer than ${field}`)
   const endpoint = (name: string): string | null => {
     const value = document[name]
     return typeof value === 'string' ? (allowedUrl(value, configured)?.href ?? null) : null
@@ -56,7 +52,7 @@ export function metadataIn(
     return refused(`has no usable ${required.find((name) => endpoint(name) === null)}`)
   const methods = document['token_endpoint_auth_methods_supported']
   const value = {
-    issuer: issuerUrl,
+    issuer,
     authorizationEndpoint,
     tokenEndpoint,
     keysUrl,

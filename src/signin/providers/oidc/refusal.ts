@@ -2,16 +2,14 @@
 // types, codes and the names of claims are read.
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-
-/** An error code of OAuth that a person may see (contract 25.5). */
-const ERROR_CODE = /^[a-z_]{1,64}$/
+import { refusedBy } from '../answers.ts'
 
 /** The codes of a token endpoint that doubts the client, not the person. */
 const CLIENT_ERRORS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type']
 
 /** The refusal for an error of openid-client. */
 export function refusalOf(error: unknown): SignInRefused {
-  const own = ownRefusal(error)
+  const own = causeOf(error, SignInRefused)
   if (own) return own
   if (error instanceof AuthorizationResponseError)
     return refusedBy('authorization endpoint', error.error)
@@ -23,16 +21,13 @@ export function refusalOf(error: unknown): SignInRefused {
   return new SignInRefused('provider_answer', `an answer of the provider: ${faultOf(error)}`)
 }
 
-function refusedBy(endpoint: string, code: string): SignInRefused {
-  const detail = ERROR_CODE.test(code) ? code : null
-  const said = detail === null ? 'refused' : `says ${detail}`
-  return new SignInRefused('provider_refused', `the ${endpoint} ${said}`, { detail })
-}
-
-/** Errors of our own code come back wrapped. */
-function ownRefusal(error: unknown): SignInRefused | null {
+/** The error of a class of ours in an error of openid-client, which wraps them; null = there is none. */
+export function causeOf<T extends Error>(
+  error: unknown,
+  kind: abstract new (...args: never[]) => T,
+): T | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 8; depth += 1) {
-    if (cause instanceof SignInRefused) return cause
+    if (cause instanceof kind) return cause
     cause = cause.cause
   }
   return null

@@ -1,17 +1,16 @@
 // The settings of an OpenID Connect provider, ready for use (contract 25.6).
-import { X509Certificate } from 'node:crypto'
 import type { OidcProvider } from '../../../api/config.gen.ts'
-import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { ServerTrust } from '../../../runtime/http-client.ts'
-import { readProviderFile } from '../files.ts'
 import { allowedUrl, createOutgoing, type Outgoing } from '../outgoing.ts'
 import { callbackUrl, type ProviderOptions } from '../provider.ts'
+import { trustedRoots } from '../roots.ts'
+import type { OidcDialect } from './dialect.ts'
 import { createDiscovery, type Discovery } from './discovery.ts'
 
 /** A provider whose settings can be used. */
 export interface OidcSetup {
-  readonly settings: OidcProvider
+  readonly dialect: OidcDialect
   readonly clientId: string
   /** Sent as it is. */
   readonly redirectURI: string
@@ -21,38 +20,31 @@ export interface OidcSetup {
 }
 
 /** The provider, ready for use. @returns a text where the settings are unusable: why, without their values */
-export function setupOf(options: ProviderOptions<OidcProvider>): OidcSetup | string {
-  const { settings, clock, resolve, signal } = options
-  const { issuerUrl = '', clientId = '' } = settings
+export function setupOf(
+  options: ProviderOptions<unknown>,
+  dialect: OidcDialect,
+): OidcSetup | string {
+  const { clock, resolve, signal, filesDir } = options
+  const { client, issuers, fault } = dialect
+  const { issuerUrl = '', clientId = '' } = client
+  if (fault !== null) return fault
   const issuer = URL.parse(issuerUrl)
   const configured = issuer && allowedUrl(issuerUrl, issuer)
   if (configured === null || /[?#]/.test(issuerUrl))
-    return 'issuerUrl must be an https URL without password, query and fragment'
+    return `${issuers.field} must be an https URL without password, query and fragment`
   if (clientId === '') return 'clientId is absent'
-  const redirectURI = callbackUrl(options, settings.redirectURI)
+  const redirectURI = callbackUrl(options, client.redirectURI)
   if (!URL.canParse(redirectURI)) return 'redirectURI must be a URL'
-  const send = createOutgoing({ configured, trust: () => trustOf(options), resolve, clock })
-  const discovery = createDiscovery({ issuerUrl, configured, send, clock, signal })
-  return { settings, clientId, redirectURI, send, discovery, clock }
+  const trust = () => trustOf(client, filesDir)
+  const send = createOutgoing({ configured, trust, resolve, clock })
+  const discovery = createDiscovery({ issuers, configured, send, clock, signal })
+  return { dialect, clientId, redirectURI, send, discovery, clock }
 }
 
-async function trustOf({
-  settings: { insecureCa, caFile },
-  filesDir,
-}: ProviderOptions<OidcProvider>): Promise<Exclude<ServerTrust, 'plain'>> {
+async function trustOf(
+  { insecureCa, caFile }: OidcProvider,
+  filesDir: string | null,
+): Promise<Exclude<ServerTrust, 'plain'>> {
   if (insecureCa === true) return 'unverified'
-  if (!caFile) return { ca: null }
-  const ca = await readProviderFile({ field: 'caFile', path: caFile }, filesDir)
-  if (isCertificate(ca)) return { ca }
-  throw new SignInRefused('provider_unusable', `caFile ${caFile} has no certificate in PEM`, {
-    detail: 'caFile',
-  })
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).publicKey.type === 'public'
-  } catch {
-    return false
-  }
+  return trustedRoots({ field: 'caFile', path: caFile }, filesDir)
 }

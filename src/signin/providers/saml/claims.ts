@@ -1,11 +1,17 @@
 // Whom a verified Response names (contract 24.3, 25.6 "saml"). Pure.
 import type { SamlProvider } from '../../../api/config.gen.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import {
+  groupsUnreadable,
+  groupsWithoutTitle,
+  listedGroups,
+  MOST_GROUPS,
+  requireGroup,
+} from '../groups.ts'
 import type { ProviderIdentity } from '../provider.ts'
 import { issuerOf, nameIdOf } from './assertion-rules.ts'
 import { attributeText, attributeValues } from './attributes.ts'
 import { wholeText } from './elements.ts'
-import { distinctGroups, requiredGroups } from './groups.ts'
 import type { SamlMessage } from './message.ts'
 import type { XmlElement } from './xml.ts'
 
@@ -32,7 +38,7 @@ export function identityOf(message: SamlMessage, settings: SamlProvider): Provid
     userId: nameId,
     preferredUsername: username,
     extraClaims: {},
-    groups: groupsIn(assertion, settings).map((name) => ({ name, displayName: null })),
+    groups: groupsWithoutTitle(groupsIn(assertion, settings)),
     groupsPrefix: '',
     tokens: { refreshToken: null, accessToken: null, idToken: null },
   }
@@ -40,7 +46,7 @@ export function identityOf(message: SamlMessage, settings: SamlProvider): Provid
 
 /** The names of the groups, each once. */
 function groupsIn(assertion: XmlElement, settings: SamlProvider): readonly string[] {
-  const { groupsAttr, groupsDelim, filterGroups } = settings
+  const { groupsAttr, groupsDelim, allowedGroups, filterGroups } = settings
   const values = groupsAttr ? attributeValues(assertion, groupsAttr, 'groupsAttr') : []
   if (groupsDelim && values.length > 1)
     throw new SignInRefused(
@@ -49,6 +55,21 @@ function groupsIn(assertion: XmlElement, settings: SamlProvider): readonly strin
     )
   const names = groupsDelim ? values.flatMap((value) => value.split(groupsDelim)) : values
   const groups = distinctGroups(names)
-  const allowed = requiredGroups(groups, settings.allowedGroups ?? [])
-  return filterGroups === true ? allowed : groups
+  requireGroup(groups, allowedGroups, 'allowedGroups')
+  return filterGroups === true ? listedGroups(groups, allowedGroups) : groups
+}
+
+/** No field of a User has longer ones. */
+const LONGEST_GROUP = 1024
+
+/** The names, each once; empty ones are none. */
+function distinctGroups(names: readonly string[]): readonly string[] {
+  if (names.length > MOST_GROUPS)
+    throw groupsUnreadable(`the attribute of groupsAttr has more than ${MOST_GROUPS} groups`)
+  if (names.some((name) => name.length > LONGEST_GROUP))
+    throw new SignInRefused(
+      'provider_answer',
+      `the attribute of groupsAttr has a group of more than ${LONGEST_GROUP} characters`,
+    )
+  return [...new Set(names.filter((name) => name !== ''))]
 }

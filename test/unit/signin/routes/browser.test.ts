@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { signedIn } from '../../../support/signin/requests.ts'
+import { FORM, signedIn } from '../../../support/signin/requests.ts'
 import { PASSWORD, PLATFORM, PROVIDER, SignInWorld } from '../../../support/signin/world.ts'
 
 describe('a browser that works without JavaScript (25.2)', () => {
@@ -31,6 +31,33 @@ describe('a browser that works without JavaScript (25.2)', () => {
       password: PASSWORD,
     })
     expect(page.url.href).toBe(`${PLATFORM}/oidc/apps/authorize?a=b`)
+  })
+
+  it('is known for the person who has signed in with it, for 90 days, and for no other (25.5)', async () => {
+    const world = new SignInWorld()
+    world.userWithPassword('linus')
+    const browser = await signedIn(world)
+    const tryAs = async (username: string): Promise<void> => {
+      const asked = { username, password: 'another' }
+      const headers = { origin: PLATFORM, 'content-type': FORM }
+      const url = new URL('/auth/password/login', PLATFORM)
+      const cookie = browser.jar.header({ method: 'POST', url, initiator: PLATFORM }) ?? ''
+      const body = new URLSearchParams(asked).toString()
+      await world.send({ method: 'POST', url, headers: { ...headers, cookie }, body })
+    }
+    await tryAs('ada')
+    await tryAs('linus')
+    await world.clock.advance(90 * 86_400_000 - 1)
+    await tryAs('ada')
+    await world.clock.advance(1)
+    await tryAs('ada')
+    expect(world.passwordAttempts).toEqual([
+      { username: 'ada', isKnown: false },
+      { username: 'ada', isKnown: true },
+      { username: 'linus', isKnown: false },
+      { username: 'ada', isKnown: true },
+      { username: 'ada', isKnown: false },
+    ])
   })
 
   it('keeps its cookie where the key cannot be ended now', async () => {

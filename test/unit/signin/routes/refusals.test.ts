@@ -118,6 +118,7 @@ describe('a password that the watches still show (25.5)', () => {
     ['changed', (world: SignInWorld) => world.secret('password-of-ada', { password: 'hash-2' })],
     ['deleted', (world: SignInWorld) => world.cluster.remove('Secret', 'password-of-ada')],
     ['taken from the User', (world: SignInWorld) => world.user('ada')],
+    ['of a User who is disabled', (world: SignInWorld) => world.disable('ada')],
   ])('opens nothing once it is %s', async (_, change) => {
     const world = new SignInWorld()
     world.userWithPassword('ada')

@@ -46,7 +46,7 @@ describe('a sign-in by SAML', () => {
     expect((await post(browser, await answered(browser))).text).toContain('Signed in as ada')
   })
 
-  it('is taken once (25.3, SA, SI)', async () => {
+  it('works once (25.3, SA, SI)', async () => {
     const browser = samlWorld().browser()
     const fields = await answered(browser)
     await post(browser, fields)
@@ -66,7 +66,7 @@ describe('a sign-in by SAML', () => {
     expect(world.cluster.all('OwnedAccessKey')).toEqual([])
   })
 
-  it('that nobody has asked for is refused (25.6, SI)', async () => {
+  it('without a request of this browser is refused (25.6, SI)', async () => {
     const { SAMLResponse = '' } = await answered(samlWorld().browser())
     expect(await post(samlWorld().browser(), { SAMLResponse })).toMatchObject({ status: 400 })
   })

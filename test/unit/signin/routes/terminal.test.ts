@@ -172,7 +172,7 @@ describe('the hand-over to a terminal (25.2, SH)', () => {
   })
 
   it.each<readonly [string, (world: SignInWorld) => void]>([
-    ['is disabled', (world) => world.userWithPassword('ada', { disabled: true })],
+    ['is disabled', (world) => world.disable('ada')],
     ['is gone', (world) => world.cluster.remove('User', 'ada')],
     [
       'is another one, maybe of another person',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
@@ -90,10 +91,10 @@ function leader(differs: Partial<SignInSession> = {}) {
   onTestFinished(() => stop.abort())
   cluster.put(sessionSecret(session(differs), NAMESPACE) as never)
   cluster.put({ kind: 'OwnedAccessKey', metadata: { name: NAME, uid: 'uid-key' } } as never)
-  const password = (hash: string): void =>
+  const password = (hash: string, name = 'ada'): void =>
     void cluster.put({
       kind: 'Secret',
-      metadata: { name: 'ada', namespace: NAMESPACE },
+      metadata: { name, namespace: NAMESPACE },
       type: 'Opaque',
       data: { password: Buffer.from(hash).toString('base64') },
     } as never)
@@ -102,7 +103,9 @@ function leader(differs: Partial<SignInSession> = {}) {
   const sweeps = (swept: Clock = clock): void =>
     void sweepSessions({
       client: cluster.client,
+      namespace: NAMESPACE,
       secrets,
+      users,
       passwords,
       clock: swept,
       log,
@@ -167,6 +170,29 @@ describe('the replica that leads (25.4, 25.7)', () => {
     await world.clock.advance(60_000)
     expect(keysOf(world)).toBe(0)
     expect(sessionsOf(world)).toBeUndefined()
+  })
+
+  it('keeps a session of a new password while the watch of Secrets is behind', async () => {
+    const world = await withPassword()
+    world.cluster.isStale = true
+    world.password('hash-2')
+    world.cluster.isStale = false
+    const passwordDigest = createHash('sha256').update('hash-2').digest('hex')
+    world.cluster.put(sessionSecret(session({ passwordDigest }), NAMESPACE) as never)
+    await world.clock.advance(60_000)
+    expect([keysOf(world), sessionsOf(world) !== undefined]).toEqual([1, true])
+  })
+
+  it('keeps a session of a password elsewhere while the watch of Users is behind', async () => {
+    const world = await withPassword()
+    world.password('hash-2', 'elsewhere')
+    world.cluster.isStale = true
+    world.user({ passwordRef: { name: 'elsewhere' } })
+    world.cluster.isStale = false
+    const passwordDigest = createHash('sha256').update('hash-2').digest('hex')
+    world.cluster.put(sessionSecret(session({ passwordDigest }), NAMESPACE) as never)
+    await world.clock.advance(60_000)
+    expect([keysOf(world), sessionsOf(world) !== undefined]).toEqual([1, true])
   })
 
   it('keeps the keys of a User who is disabled: they come back with the User (24.2)', async () => {

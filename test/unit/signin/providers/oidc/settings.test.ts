@@ -113,6 +113,16 @@ describe('a request for tokens', () => {
     )
   })
 
+  test.each([
+    { secret: 'gloas-a_b.c~d*e', sent: 'platform:gloas-a_b.c~d*e' },
+    { secret: 'a:b+c d/e%f=ä', sent: 'platform:a%3Ab%2Bc+d%2Fe%25f%3D%C3%A4' },
+  ])('has secret $secret in the header as forms have it (25.6)', async ({ secret, sent }) => {
+    const forger = await startForgedProvider()
+    await signIn(forger, { clientSecret: secret })
+    const { authorization = '' } = tokenRequest(forger).headers
+    expect(Buffer.from(authorization.slice('Basic '.length), 'base64').toString()).toBe(sent)
+  })
+
   test('has the resource of the settings, else none (25.6)', async () => {
     const forger = await startForgedProvider()
     await signIn(forger, { resource: 'https://api.example.com' })

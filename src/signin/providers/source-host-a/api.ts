@@ -1,0 +1,106 @@
+// Questions to the API of GitHub about the person whose token it is.
+import { isList, isMap, type JsonMap } from '../../../domain/json/json.ts'
+import { type SignInReason, SignInRefused } from '../../../domain/signin/refusals.ts'
+import { boundedJson, boundedJsonMap } from '../answers.ts'
+import type { OutgoingAnswer } from '../outgoing.ts'
+import { type NextPage, nextPage } from './pages.ts'
+import type { SourceHostASetup } from './setup.ts'
+
+/** What GitHub demands of each request: it refuses those without `user-agent`. */
+const API_HEADERS = {
+  accept: 'application/vnd.github+json',
+  'x-github-api-version': '2022-11-28',
+  'user-agent': 'management-operator',
+}
+
+/** The right to ask for one person. */
+export interface PersonAccess {
+  readonly setup: SourceHostASetup
+  /** Secret. */
+  readonly accessToken: string
+  readonly signal: AbortSignal
+}
+
+/** The object at a path of the API. @throws SignInRefused */
+export async function readObject(access: PersonAccess, path: string): Promise<JsonMap> {
+  const answer = await ask(access, `${access.setup.addresses.api}${path}`, path)
+  const value = boundedJsonMap(answer.body)
+  if (value === null)
+    throw new SignInRefused('provider_answer', `${path} must be a JSON object within the bounds`)
+  return value
+}
+
+const MOST_PAGES = 20
+const MOST_ENTRIES = 5000
+/** The largest page that GitHub offers. */
+const PAGE = 'per_page=100'
+
+/** A list of the API. */
+export interface HostList<Entry> {
+  readonly path: string
+  /** The reason of the refusal where the list can't be read to its end: half a list is none. */
+  readonly unreadable: SignInReason
+  /** What is kept of an entry, as pages are large. @throws SignInRefused for an entry of another form */
+  readonly entryOf: (entry: JsonMap) => Entry
+}
+
+/**
+ * Every entry of a list, over all its pages.
+ *
+ * @throws SignInRefused with the reason `unreadable`, also for an answer that does not come or is not a list of objects, and
+ *   for more than 20 pages or 5,000 entries
+ */
+export async function readList<Entry>(
+  access: PersonAccess,
+  { path, unreadable, entryOf }: HostList<Entry>,
+): Promise<readonly Entry[]> {
+  const fault = (because: string): SignInRefused =>
+    new SignInRefused(unreadable, `${path} ${because}`)
+  const found: Entry[] = []
+  let next: NextPage = { kind: 'page', url: `${access.setup.addresses.api}${path}?${PAGE}` }
+  for (let page = 0; next.kind === 'page'; page += 1) {
+    if (page === MOST_PAGES) throw fault(`has more than ${MOST_PAGES} pages`)
+    const { body, link } = await ask(access, next.url, path).catch((error: SignInRefused) => {
+      throw error.reason === 'provider_unusable'
+        ? error
+        : new SignInRefused(unreadable, error.because)
+    })
+    const entries = boundedJson(body)
+    if (!isList(entries) || !entries.every(isMap)) throw fault('must be a list of objects')
+    if (found.length + entries.length > MOST_ENTRIES)
+      throw fault(`has more than ${MOST_ENTRIES} entries`)
+    found.push(...entries.map(entryOf))
+    next = nextPage(link, next.url)
+  }
+  if (next.kind === 'elsewhere') throw fault('goes on at another server')
+  return found
+}
+
+/** @param path names the question in the refusal */
+async function ask(
+  { setup, accessToken, signal }: PersonAccess,
+  url: string,
+  path: string,
+): Promise<OutgoingAnswer> {
+  const headers = { ...API_HEADERS, authorization: `Bearer ${accessToken}` }
+  const answer = await setup.send({ url, headers, body: null }, signal)
+  if (answer.status === 200) return answer
+  // 403 also where too much was asked, or the token lacks a scope.
+  throw new SignInRefused('provider_answer', `${path} was answered ${answer.status}`)
+}
+
+/**
+ * Tries whether the API answers, without a person. Of what can be asked without a token, the limits alone count against no
+ * limit; a server without limits answers 404, one that is closed to strangers 401.
+ *
+ * @throws SignInRefused when it does not answer, or another program does
+ */
+export async function tryApi(
+  { addresses, send }: SourceHostASetup,
+  signal: AbortSignal,
+): Promise<void> {
+  const url = `${addresses.api}/rate_limit`
+  const { body } = await send({ url, headers: API_HEADERS, body: null }, signal)
+  if (boundedJsonMap(body) === null)
+    throw new SignInRefused('provider_answer', 'the API does not answer in JSON')
+}

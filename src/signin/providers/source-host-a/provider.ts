@@ -1,0 +1,79 @@
+// Sign-in through GitHub (contract 25.6 "sourceHostA"): OAuth 2 without OpenID Connect. The API says who has signed in.
+import { createHash } from 'node:crypto'
+import type { SourceHostAProvider } from '../../../api/config.gen.ts'
+import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import {
+  type AttemptSecrets,
+  OAUTH_BINDING,
+  type ProviderHealth,
+  type ProviderOptions,
+  type SignInProvider,
+} from '../provider.ts'
+import { readPerson } from './account.ts'
+import { tryApi } from './api.ts'
+import { exchangeCode } from './code-exchange.ts'
+import { setupOf, type SourceHostASetup } from './setup.ts'
+
+/** Creates a provider. It calls none until it is used; unusable settings are refused then. */
+export function createSourceHostAProvider(
+  options: ProviderOptions<SourceHostAProvider>,
+): SignInProvider {
+  const { id, displayName, settings } = options
+  const made = setupOf(options)
+  const setup = (): SourceHostASetup => {
+    if (typeof made === 'string') throw new SignInRefused('provider_unusable', made)
+    return made
+  }
+  const host = typeof made === 'string' ? id : new URL(made.addresses.site).host
+  const warnings = settings.orgs?.length ? [] : [ADMITS_EVERYBODY]
+  return {
+    id,
+    kind: 'sourceHostA',
+    label: displayName || `GitHub (${host})`,
+    binding: OAUTH_BINDING,
+    begin: async (secrets) => ({ url: authorizationUrl(setup(), secrets), form: null }),
+    finish: async (callback, secrets, signal) => {
+      const accessToken = await exchangeCode(setup(), callback, secrets, signal)
+      const person = await readPerson({ setup: setup(), accessToken, signal })
+      return { ...person, tokens: { accessToken, refreshToken: null, idToken: null } }
+    },
+    endSession: () => Promise.resolve(null),
+    check: async (signal) => ({ fault: await faultOf(setup, signal), warnings }),
+  }
+}
+
+const ADMITS_EVERYBODY: ProviderHealth['warnings'][number] =
+  'it admits everybody who has an account there (orgs is empty)'
+
+/** Why the provider does not work; null = it works, as far as that shows without a person. */
+async function faultOf(
+  setup: () => SourceHostASetup,
+  signal: AbortSignal,
+): Promise<ProviderHealth['fault']> {
+  try {
+    await tryApi(setup(), signal)
+    return null
+  } catch (error) {
+    return error instanceof SignInRefused ? error.because : 'it cannot be tried'
+  }
+}
+
+/** E-mail addresses that are not public, and organizations with their teams. */
+const SCOPES = 'user:email read:org'
+
+function authorizationUrl(
+  { addresses, clientId, redirectURI }: SourceHostASetup,
+  { state, verifier }: AttemptSecrets,
+): URL {
+  const url = new URL(`${addresses.site}/login/oauth/authorize`)
+  url.search = new URLSearchParams({
+    client_id: clientId,
+    response_type: 'code',
+    redirect_uri: redirectURI,
+    scope: SCOPES,
+    state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  }).toString()
+  return url
+}
