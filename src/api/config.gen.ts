@@ -101,8 +101,8 @@ export interface AuthSettings {
   /** Sign-in through identity provider B. Absent, this provider is not offered. */
   readonly idpB?: IdpBProvider
   /**
-   * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
-   * is needed. Absent, this provider is not offered. Nothing in this product acts on it.
+   * Sign-in through a SAML 2.0 provider. Exactly one of caData, ca and
+   * insecureSkipSignatureValidation is needed. Absent, this provider is not offered.
    */
   readonly saml?: SamlProvider
   /** Sign-in with a password. */
@@ -337,8 +337,8 @@ export interface IdpBProvider {
 }
 
 /**
- * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation is
- * needed. Absent, this provider is not offered. Nothing in this product acts on it.
+ * Sign-in through a SAML 2.0 provider. Exactly one of caData, ca and
+ * insecureSkipSignatureValidation is needed. Absent, this provider is not offered.
  */
 export interface SamlProvider {
   /**
@@ -350,18 +350,19 @@ export interface SamlProvider {
   /** URL that the sign-in request is posted to. */
   readonly ssoURL?: string
   /**
-   * CA certificate with which response signatures are validated, base64. Exactly one of caData, ca
-   * and insecureSkipSignatureValidation is needed.
+   * The certificates that may sign responses, base64 of PEM or DER. A certificate that another one
+   * has issued must stand here itself. Exactly one of caData, ca and
+   * insecureSkipSignatureValidation is needed.
    */
   readonly caData?: string
   /**
-   * CA certificate with which response signatures are validated. Exactly one of caData, ca and
-   * insecureSkipSignatureValidation is needed.
+   * Path to a file, PEM or DER, with the certificates that may sign responses. Exactly one of
+   * caData, ca and insecureSkipSignatureValidation is needed.
    */
   readonly ca?: string
   /**
-   * When true, response signatures are not validated. Exactly one of caData, ca and
-   * insecureSkipSignatureValidation is needed. Default false.
+   * When true, the provider is not usable, as responses without a signature are not accepted.
+   * Exactly one of caData, ca and insecureSkipSignatureValidation is needed. Default false.
    */
   readonly insecureSkipSignatureValidation?: boolean
   /** Attribute of the assertion that is mapped to the user name. */
@@ -421,8 +422,8 @@ export interface Connector {
   /** Sign-in through identity provider B. Absent, this provider is not offered. */
   readonly idpB?: IdpBProvider
   /**
-   * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
-   * is needed. Absent, this provider is not offered. Nothing in this product acts on it.
+   * Sign-in through a SAML 2.0 provider. Exactly one of caData, ca and
+   * insecureSkipSignatureValidation is needed. Absent, this provider is not offered.
    */
   readonly saml?: SamlProvider
   /**

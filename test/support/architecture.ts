@@ -53,6 +53,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   diff: ['src/commands/syncer/'],
   'openid-client': ['src/signin/providers/'],
   parse5: ['src/signin/pages/'],
+  'xml-crypto': ['src/signin/providers/saml/signature-worker.ts'],
+  '@xmldom/xmldom': ['src/signin/providers/saml/signature-worker.ts'],
   kysely: ['src/audit/store/'],
   'kysely/migration': ['src/audit/store/'],
   pg: ['src/audit/store/'],

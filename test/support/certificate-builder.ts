@@ -1,4 +1,4 @@
-import { X509Certificate, sign } from 'node:crypto'
+import { type KeyObject, X509Certificate, sign } from 'node:crypto'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import {
   Certificate,
@@ -6,6 +6,7 @@ import {
   Extensions,
   GeneralName,
   SubjectAlternativeName,
+  SubjectPublicKeyInfo,
   Validity,
   id_ce_extKeyUsage,
   id_ce_subjectAltName,
@@ -43,6 +44,14 @@ export function withoutPurpose(pair: CertificatePair, authority: CertificatePair
   const kept = tbsCertificate.extensions?.filter(({ extnID }) => extnID !== id_ce_extKeyUsage)
   tbsCertificate.extensions = new Extensions(kept)
   return { ...pair, certificatePem: signedPem(certificate, authority.keyPem) }
+}
+
+/** The authority's certificate with another key, PEM. Whoever verifies what that key signs does not ask who issued it. */
+export function certificateOfKey(authority: CertificatePair, publicKey: KeyObject): string {
+  const certificate = decoded(authority.certificatePem)
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  certificate.tbsCertificate.subjectPublicKeyInfo = AsnConvert.parse(spki, SubjectPublicKeyInfo)
+  return signedPem(certificate, authority.keyPem)
 }
 
 /** Signs a certificate that was changed, by a key on P-256. */

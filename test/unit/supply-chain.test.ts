@@ -44,6 +44,8 @@ test('the program starts no process but the browser of a person, and writes no f
   expect(threads.toSorted()).toEqual([
     'audit/store/sqlite-dialect.ts',
     'audit/store/sqlite-worker.ts',
+    'signin/providers/saml/signature-thread.ts',
+    'signin/providers/saml/signature-worker.ts',
     'sync/sandbox/sandbox.ts',
     'sync/sandbox/worker.ts',
   ])

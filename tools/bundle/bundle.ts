@@ -10,6 +10,7 @@ const ENTRIES = {
   main: 'main.ts',
   worker: 'sync/sandbox/worker.ts',
   'sqlite-worker': 'audit/store/sqlite-worker.ts',
+  'signature-worker': 'signin/providers/saml/signature-worker.ts',
 } as const
 
 /** WebAssembly that the sandbox's engine reads from beside its code. */
@@ -62,7 +63,7 @@ export async function useBundledProgram(into: string): Promise<void> {
 }
 
 /** How the sources name the program of a worker thread. */
-const WORKER_SOURCE = /'\.\/((?:sqlite-)?worker)\.ts'(?=, import\.meta\.url)/
+const WORKER_SOURCE = /'\.\/((?:sqlite-|signature-)?worker)\.ts'(?=, import\.meta\.url)/
 
 /** The worker's file is beside the file that starts it. */
 const workerBesideIt: Plugin = {

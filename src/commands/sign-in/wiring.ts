@@ -71,18 +71,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
   const deps: RouteParts = {
     state: followed.current,
     sealingKeys: kept.current,
-    people: {
-      client,
-      users,
-      teams: {
-        has: (teamName) => teamIn(teams, teamName) !== undefined,
-        count: () => teams.size,
-      },
-      maxTeams: settings.maxTeams,
-      teamsFull: metrics.teamsFull,
-      clock,
-      log,
-    },
+    people: peopleDeps(self, client, { users, teams }),
     sessions: { client, namespace, gateway: gateway.client, clock, log },
     gateway: gateway.client,
     beginnings: new ProviderLimits(),
@@ -103,6 +92,18 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     readiness: readinessOf(followed, kept, gateway.fault),
     ...informers,
   }
+}
+
+function peopleDeps(
+  { settings: { maxTeams }, metrics: { teamsFull }, clock, log }: SignInProcess,
+  client: KubeClient,
+  { users, teams }: { readonly users: SignInUsers; readonly teams: SignInStores['teams'] },
+): RouteParts['people'] {
+  const known = {
+    has: (teamName: string) => teamIn(teams, teamName) !== undefined,
+    count: () => teams.size,
+  }
+  return { client, users, teams: known, maxTeams, teamsFull, clock, log }
 }
 
 function startInformers(

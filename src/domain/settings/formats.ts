@@ -146,12 +146,16 @@ const NAME_ID_FORMATS = [
 
 /** A NameID format of SAML, whole or as its last part. */
 export const nameIdFormat: FormatCheck = (text) =>
-  NAME_ID_FORMATS.some(
-    ([version, name]) =>
-      text === name || text === `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`,
-  )
+  nameIdFormatUrn(text) !== null
     ? null
     : `is not a NameID format: write one of ${NAME_ID_FORMATS.map(([, name]) => name).join(', ')}, or its whole URN`
+
+/** The whole URN of a NameID format; null = there is none like it. */
+export const nameIdFormatUrn = (text: string): string | null =>
+  NAME_ID_FORMATS.map(
+    ([version, name]) =>
+      [name, `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`] as const,
+  ).find(([name, urn]) => text === name || text === urn)?.[1] ?? null
 
 /** The domain of workspaces. */
 export const workspaceDomain: FormatCheck = (text) =>

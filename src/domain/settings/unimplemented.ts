@@ -1,9 +1,7 @@
-import type { AuthSettings, ConfigSettings, Connector } from '../../api/config.gen.ts'
+import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
-import { indexedMaps, isMap } from '../json/json.ts'
-import { configuredProviders, type ProviderName } from './providers.ts'
-import { CONDITION_MESSAGE_LIMIT, joinWithin } from './validation/faults.ts'
+import { isMap } from '../json/json.ts'
 
 /**
  * Condition `PartsNotServed` with the path of every setting that is switched on although nothing in this product acts
@@ -13,7 +11,6 @@ import { CONDITION_MESSAGE_LIMIT, joinWithin } from './validation/faults.ts'
  */
 export function unimplementedConditions(settings: ConfigSettings): readonly DesiredCondition[] {
   const paths = [
-    ...signInPaths(settings.auth ?? {}),
     ...GROUPS_WITH_SWITCH.filter((name) => settings[name]?.enabled === true).map((name) => [
       name,
       'enabled',
@@ -22,7 +19,7 @@ export function unimplementedConditions(settings: ConfigSettings): readonly Desi
     ...(settings.devPodSubDomain === undefined ? [] : [['devPodSubDomain']]),
   ]
   if (paths.length === 0) return []
-  const message = `${MESSAGE_PREFIX}${joinWithin(paths.map(pathText), MAX_PATHS_LENGTH)}.`
+  const message = `${MESSAGE_PREFIX}${paths.map(pathText).join(', ')}.`
   return [{ type: 'PartsNotServed', status: 'True', reason: 'NotBuilt', message }]
 }
 
@@ -39,26 +36,6 @@ const GROUPS_WITH_SWITCH = [
 
 /** Groups of settings without a switch: each of their settings counts by itself. */
 const GROUPS_WITHOUT_SWITCH = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
-
-/** The providers that the sign-in process serves. */
-const SERVED_PROVIDERS: readonly ProviderName[] = [
-  'oidc',
-  'sourceHostA',
-  'sourceHostB',
-  'idpA',
-  'idpB',
-]
-
-const unservedIn = (settings: AuthSettings | Connector): readonly ProviderName[] =>
-  configuredProviders(settings).filter((name) => !SERVED_PROVIDERS.includes(name))
-
-// Settings that only restrict sign-in, such as groupsFilters, are not reported: without sign-in they are fulfilled.
-const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
-  ...unservedIn(auth).map((name) => ['auth', name]),
-  ...indexedMaps(auth.connectors).flatMap(([at, connector]) =>
-    unservedIn(connector).map((name) => ['auth', 'connectors', at, name]),
-  ),
-]
 
 /** Fields of GROUPS_WITHOUT_SWITCH that the operator sets itself, or that the sign-in pages show. */
 const SERVED_FIELDS: readonly string[] = [
@@ -82,6 +59,3 @@ function hasEffect(value: unknown): boolean {
   if (isMap(value)) return Object.keys(value).length > 0
   return value !== undefined && value !== false
 }
-
-/** Characters for the paths, leaving room for the text around them and the number of omitted paths. */
-const MAX_PATHS_LENGTH = CONDITION_MESSAGE_LIMIT - 128

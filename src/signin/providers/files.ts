@@ -14,16 +14,22 @@ interface FileSetting {
   readonly path: string
 }
 
+/** The text of a file, as readProviderBytes reads it. */
+export const readProviderFile = async (
+  file: FileSetting,
+  directory: string | null,
+): Promise<string> => (await readProviderBytes(file, directory)).toString('utf8')
+
 /**
- * The text of a file. It is read at each call, so that a changed file takes effect.
+ * The bytes of a file. It is read at each call, so that a changed file takes effect.
  *
  * @param directory of `--files-dir`; null = the flag is absent
  * @throws SignInRefused `provider_unusable`, with the field and the path
  */
-export async function readProviderFile(
+export async function readProviderBytes(
   { field, path }: FileSetting,
   directory: string | null,
-): Promise<string> {
+): Promise<Buffer> {
   const refused = (fault: string): SignInRefused =>
     new SignInRefused('provider_unusable', `${field} ${path} ${fault}`, { detail: field })
   if (directory === null) throw refused('cannot be read without --files-dir')
@@ -42,7 +48,7 @@ const resolved = (path: string): Promise<string | undefined> =>
 
 class FileFault extends Error {}
 
-async function contentOf(path: string): Promise<string> {
+async function contentOf(path: string): Promise<Buffer> {
   // The path is resolved: a link there is newer, and is not followed.
   await using file = await open(path, OPEN_TO_READ)
   const found = await file.stat()
@@ -51,5 +57,5 @@ async function contentOf(path: string): Promise<string> {
   // One byte more than allowed shows that the file has grown meanwhile.
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES + 1), 0)
   if (bytesRead > MAX_BYTES) throw new FileFault('has more than 1 MiB')
-  return buffer.toString('utf8', 0, bytesRead)
+  return buffer.subarray(0, bytesRead)
 }

@@ -5,13 +5,19 @@ import type { ProviderGroupName } from './provider.ts'
 /** Maximum number of entries of a list that a provider gives (contract 25.6 "Outgoing calls"). */
 export const MOST_GROUPS = 5000
 
-/** Demands one of the groups of field `groups`, exactly; absent or empty = none is demanded. @throws SignInRefused */
+/**
+ * Demands one of the groups of a setting, exactly; absent or empty = none is demanded.
+ *
+ * @param field that demands it
+ * @throws SignInRefused `groups_required`
+ */
 export function requireGroup(
   groups: readonly string[],
   required: readonly string[] | undefined = [],
+  field = 'groups',
 ): void {
   if (required.length > 0 && !required.some((name) => groups.includes(name)))
-    throw new SignInRefused('groups_required', 'none of groups is there', { detail: 'groups' })
+    throw new SignInRefused('groups_required', `none of ${field} is there`, { detail: field })
 }
 
 /** The groups that a list has; all of them where it is absent or empty. */

@@ -5,6 +5,7 @@ import { createIdpAProvider } from './idp-a/provider.ts'
 import { createIdpBProvider } from './idp-b/provider.ts'
 import { createOidcProvider } from './oidc/provider.ts'
 import type { ProviderContext, ProviderOptions, SignInProvider } from './provider.ts'
+import { createSamlProvider } from './saml/provider.ts'
 import { createSourceHostAProvider } from './source-host-a/provider.ts'
 import { createSourceHostBProvider } from './source-host-b/provider.ts'
 
@@ -29,7 +30,7 @@ function connectorProviders(
 
 /** The providers whose fields are set. @param named what the provider of a field is created with, besides its settings */
 function providersInFields(
-  { oidc, sourceHostA, sourceHostB, idpA, idpB }: Pick<AuthSettings, ProviderName>,
+  { oidc, sourceHostA, sourceHostB, idpA, idpB, saml }: Pick<AuthSettings, ProviderName>,
   named: (field: ProviderName) => Omit<ProviderOptions<never>, 'settings'>,
 ): readonly SignInProvider[] {
   const found = [
@@ -38,6 +39,7 @@ function providersInFields(
     sourceHostB && createSourceHostBProvider({ ...named('sourceHostB'), settings: sourceHostB }),
     idpA && createIdpAProvider({ ...named('idpA'), settings: idpA }),
     idpB && createIdpBProvider({ ...named('idpB'), settings: idpB }),
+    saml && createSamlProvider({ ...named('saml'), settings: saml }),
   ]
   return found.filter((provider) => provider !== undefined)
 }

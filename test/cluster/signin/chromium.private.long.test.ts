@@ -6,10 +6,14 @@ import { join } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { ensureChromium } from '../../../tools/chromium/program.ts'
+import { serverPair } from '../../support/certificate-builder.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventuallyPasses } from '../../support/eventually.ts'
 import { faultsOfLooks } from '../../support/browser/page-looks.ts'
 import { pictureDifference } from '../../support/browser/pictures.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
+import { startSamlProvider } from '../../support/saml/identity-provider.ts'
+import { SOON } from '../gateway/test-gateway.ts'
 import {
   headingIs,
   signInAtProvider,
@@ -208,4 +212,40 @@ test('pictures of the documentation show the pages as they are (25.2)', async ()
     `document.querySelector('.code').textContent = '${'k7Qp-x2Vn_'.repeat(24)}'`,
   )
   expect(await pictureDifference(desktop, 'sign-in/hand-over.png')).toBeLessThan(MOST_DIFFERENT)
+})
+
+test('a SAML provider of another site is asked and answers by forms, also after it has asked elsewhere (25.3, 25.6)', async () => {
+  const saml = await startSamlProvider(onTestFinished, serverPair('idp'))
+  // The last test: from here on the platform has this provider alone.
+  await world.settings.secret('{}')
+  await world.settings.declare({
+    platformHost: 'platform.example.com',
+    auth: { saml: saml.settings },
+  })
+  saml.person = 'sam'
+  for (const asksElsewhere of [false, true]) {
+    saml.asksElsewhere = asksElsewhere
+    const page = await open()
+    await eventuallyPasses(
+      'the provider is offered',
+      async () => {
+        await page.goto(`${url}/login`)
+        expect(await page.getByRole('link', { name: 'Sign in with SAML' }).count()).toBe(1)
+      },
+      SOON,
+    )
+    await page.getByRole('link', { name: 'Sign in with SAML' }).click()
+    const cookie = (await page.context().cookies()).find(({ name }) => name.includes('_attempt_'))
+    expect(cookie).toMatchObject({ sameSite: 'None', secure: true, httpOnly: true })
+    await page.getByRole('button', { name: 'Continue' }).click()
+    const posted = nextRequest(page, '/auth/saml/callback')
+    await page.getByRole('button', { name: 'Go on as sam' }).click()
+    // The other origin is at the platform's own site.
+    const site = asksElsewhere ? 'same-site' : 'cross-site'
+    expect(await posted).toMatchObject({ 'sec-fetch-site': site })
+    await headingIs(page, 'Signed in as sam')
+    const names = (await page.context().cookies()).map(({ name }) => name)
+    expect(names).toContain('__Host-platform_session')
+    expect(names.filter((name) => name.includes('_attempt_'))).toEqual([])
+  }
 })

@@ -1,5 +1,5 @@
-// Connectors on a real control plane: two OpenID Connect providers and a stand-in of GitHub, who know people of the same names
-// (contract 24.3, 24.4, 25.2, 25.8, 27.1).
+// Connectors on a real control plane: two OpenID Connect providers, a SAML provider and a stand-in of GitHub, who know people of the
+// same names (contract 24.3, 24.4, 25.2, 25.8, 27.1).
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,6 +11,7 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { HOST_CLIENT, hostAccount, startSourceHost } from '../../support/providers/source-host-a.ts'
+import { startSamlProvider } from '../../support/saml/identity-provider.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import { startSignInWorld } from './sign-in-world.ts'
 
@@ -18,6 +19,7 @@ import { startSignInWorld } from './sign-in-world.ts'
 const IN_FORCE = { withinMs: 2000 }
 
 const host = await startSourceHost(null, afterAll)
+const samlProvider = await startSamlProvider(afterAll)
 const world = await startSignInWorld(await privateControlPlane(), {
   flags: [`--source-host-a-url=${host.url}`],
 })
@@ -54,7 +56,9 @@ const partners: Connector = {
   oidc: await oidcFor('partners'),
 }
 const hub: Connector = { id: 'hub', sourceHostA: { ...HOST_CLIENT, orgs: [{ name: 'acme' }] } }
-await settings.secret(JSON.stringify({ auth: { connectors: [staff, partners, hub] } }))
+const company: Connector = { id: 'company', saml: samlProvider.settings }
+const ALL = [staff, partners, hub, company]
+await settings.secret(JSON.stringify({ auth: { connectors: ALL } }))
 
 /** Puts the connectors of the Secret in force, or these. */
 async function declare(connectors: readonly Connector[] | null): Promise<void> {
@@ -76,7 +80,7 @@ async function offered(): Promise<readonly string[]> {
 }
 
 const areOffered = async (): Promise<void> =>
-  expect(await offered()).toEqual(['staff', 'partners', 'hub'])
+  expect(await offered()).toEqual(ALL.map(({ id }) => id))
 await declare(null)
 await eventuallyPasses('the connectors are offered, in their order', areOffered, SOON)
 
@@ -129,6 +133,24 @@ test('people sign in by each connector, and each makes Teams of its own (24.4, 2
   )
 })
 
+test('a person of a SAML provider comes back by its form, and the Response works once (25.6, SI)', async () => {
+  samlProvider.person = 'kate'
+  const one = browser()
+  const asking = await one.submit(await begin(one, 'company'), '/sso')
+  const page = await one.submit(asking, '/auth/company/callback')
+  expect(page.text).toContain('Signed in as kate')
+  expect((await one.submit(asking, '/auth/company/callback')).status).toBe(400)
+  const { spec } = await json<{ spec: object }>('get', 'user', 'kate')
+  expect(spec).toMatchObject({
+    email: 'ada@example.com',
+    identities: [{ connector: 'company', subject: expect.stringMatching(/#kate-1$/) as unknown }],
+  })
+  const { items } = await json<{ items: { spec: { name?: string } }[] }>('get', 'teams')
+  expect(items.map(({ spec: { name } }) => name)).toEqual(
+    expect.arrayContaining(['company:dev', 'company:sre']),
+  )
+})
+
 test('a second person of the same name is refused at every other connector (24.3, SC)', async () => {
   const { spec } = await json<{ spec: object }>('get', 'user', 'ada')
   const pages = [await signIn('partners', 'ada'), await signInAtHub('ada', 8)]
@@ -151,7 +173,7 @@ test('SignInReady says that a host without orgs admits everybody, and PartsNotSe
   const conditionOf = async (type: string) =>
     (await settings.read()).status?.conditions?.find((one) => one.type === type)
   const { sourceHostA: { orgs: _, ...open } = {} } = hub
-  await declare([staff, partners, { ...hub, sourceHostA: open }])
+  await declare([staff, partners, { ...hub, sourceHostA: open }, company])
   await eventuallyPasses(
     'SignInReady is True, and names the hub alone',
     async () =>

@@ -1,10 +1,11 @@
-// Keycloak in a test: a realm with a person and a client, and a browser that signs in there.
+// Keycloak in a test: a realm with a person and clients, and a browser that signs in there.
 import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { choosePort } from '../../../tools/control-plane/ports.ts'
 import { eventually } from '../eventually.ts'
+import { SAML_CLIENTS } from '../saml/keycloak-clients.ts'
 
 /** The client's secret, and the person's password. */
 export const KEYCLOAK_SECRET = 'a secret of the client'
@@ -45,6 +46,7 @@ const REALM = {
         },
       ],
     },
+    ...SAML_CLIENTS,
   ],
 }
 
@@ -92,14 +94,45 @@ export async function startKeycloak(program: string): Promise<Keycloak> {
 
 /** Signs in as ada in Keycloak's own form. @returns the address that leads back */
 export async function signInAtKeycloak(start: URL): Promise<URL> {
-  const page = await fetch(start, { redirect: 'manual' })
-  const [, action = ''] = /action="([^"]+)"/.exec(await page.text()) ?? []
-  const cookie = page.headers.getSetCookie().map((text) => text.split(';')[0])
-  const answer = await fetch(action.replaceAll('&amp;', '&'), {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { cookie: cookie.join('; ') },
-    body: new URLSearchParams({ username: 'ada', password: PASSWORD }),
-  })
+  const answer = await fillIn(start, {})
   return new URL(answer.headers.get('location') ?? '')
+}
+
+/** Posts a form to Keycloak, and signs in as ada in its own. @returns the fields of the form that leads back */
+export async function postToKeycloak(
+  url: URL,
+  form: Readonly<Record<string, string>>,
+): Promise<URLSearchParams> {
+  const answer = await fillIn(url, { method: 'POST', body: new URLSearchParams(form) })
+  const inputs = (await answer.text()).matchAll(/<input [^>]*name="([^"]+)" value="([^"]*)"/gi)
+  return new URLSearchParams(
+    Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value])),
+  )
+}
+
+/** The most redirects between a request and the form. */
+const MOST_REDIRECTS = 5
+
+/** Fills in the form that a request leads to, as ada. */
+async function fillIn(start: URL, request: RequestInit): Promise<Response> {
+  const cookies = new Map<string, string>()
+  const visit = async (url: URL, init: RequestInit): Promise<Response> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const page = await fetch(url, { ...init, redirect: 'manual', headers: { cookie } })
+    for (const text of page.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(text) ?? []
+      cookies.set(name, value)
+    }
+    return page
+  }
+  let url = start
+  let page = await visit(url, request)
+  for (let at = 0; at < MOST_REDIRECTS && page.status >= 300 && page.status < 400; at += 1) {
+    url = new URL(page.headers.get('location') ?? '', url)
+    page = await visit(url, {})
+  }
+  const [, action] = /action="([^"]+)"/.exec(await page.text()) ?? []
+  if (action === undefined) throw new Error(`Keycloak has no form: ${page.status} ${url.href}`)
+  const body = new URLSearchParams({ username: 'ada', password: PASSWORD })
+  return visit(new URL(action.replaceAll('&amp;', '&')), { method: 'POST', body })
 }

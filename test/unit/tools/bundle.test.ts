@@ -1,5 +1,7 @@
 // The program as the image has it: JavaScript in few files, without packages beside it.
 import { spawnSync } from 'node:child_process'
+import { createPublicKey } from 'node:crypto'
+import { once } from 'node:events'
 import {
   existsSync,
   copyFileSync,
@@ -11,9 +13,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleProgram } from '../../../tools/bundle/bundle.ts'
 import { NODE_FLAGS } from '../../../tools/node-flags.ts'
+import { sharedSamlKey } from '../../support/saml/keys.ts'
+import { forged } from '../../support/saml/sign-in.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SOURCES = join(ROOT, 'src')
@@ -66,6 +71,18 @@ test('the program of the worker thread and its WebAssembly are loaded', () => {
   const metadata = { name: 'web', namespace: 'shop', labels: { app: 'web' } }
   const object = write('object.yaml', { apiVersion: 'v1', kind: 'Endpoints', metadata })
   expect(run('syncer', 'try', '--config', config, '--object', object)).toContain('app: host-web')
+})
+
+test('the thread that verifies signatures is beside its command, and verifies', async () => {
+  const command = readFileSync(join(PROGRAM, 'commands-sign-in-command.js'), 'utf8')
+  expect(command).toMatch(/new URL\(["']\.\/signature-worker\.js["'], import\.meta\.url\)/)
+  await using worker = new Worker(join(PROGRAM, 'signature-worker.js'), { env: {}, execArgv: [] })
+  await once(worker, 'message')
+  const keys = [createPublicKey(sharedSamlKey('P-256').privateKey)]
+  const answered = once(worker, 'message')
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
+  worker.postMessage({ xml: forged(), parts: ['Assertion'], keys })
+  expect(await answered).toEqual([[expect.stringMatching(/^<saml:Assertion /)]])
 })
 
 test('a credential plugin is asked, by the library that is loaded only then', () => {

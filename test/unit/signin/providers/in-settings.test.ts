@@ -14,6 +14,7 @@ const CONTEXT = {
   signal: NO_END,
 }
 
+const saml = { ssoURL: 'https://sso.example.com/saml', caData: 'AAAA' }
 const oidc = { issuerUrl: 'https://id.example.com', clientId: 'platform' }
 const sourceHostA = { clientId: 'platform', clientSecret: 'a secret' }
 
@@ -35,7 +36,7 @@ describe('the providers of settings (25.2, 25.6)', () => {
   })
 
   it('are of every kind, in auth and in connectors (25.6)', () => {
-    const kinds = { sourceHostB: {}, idpA: {}, idpB: {} }
+    const kinds = { sourceHostB: {}, idpA: {}, idpB: {}, saml }
     const connectors = Object.entries(kinds).map(([kind, settings]) => ({
       id: `c-${kind}`,
       [kind]: settings,
@@ -46,9 +47,11 @@ describe('the providers of settings (25.2, 25.6)', () => {
       ['sourceHostB', 'sourceHostB', 'GitLab (gitlab.com)'],
       ['idpA', 'idpA', 'Google (accounts.google.com)'],
       ['idpB', 'idpB', 'Microsoft (login.microsoftonline.com)'],
+      ['saml', 'saml', 'SAML (sso.example.com)'],
       ['c-sourceHostB', 'sourceHostB', 'GitLab (gitlab.com)'],
       ['c-idpA', 'idpA', 'Google (accounts.google.com)'],
       ['c-idpB', 'idpB', 'Microsoft (login.microsoftonline.com)'],
+      ['c-saml', 'saml', 'SAML (sso.example.com)'],
     ])
   })
 

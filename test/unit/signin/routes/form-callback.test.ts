@@ -74,7 +74,7 @@ describe('a provider that answers by a form', () => {
     expect(world.cluster.all('OwnedAccessKey')).toEqual([])
   })
 
-  it('is taken once (SA)', async () => {
+  it('works once (SA)', async () => {
     const world = formWorld()
     const browser = world.browser()
     const { state } = await begun(browser)
