@@ -17,6 +17,13 @@ export function boundedJsonMap(text: Buffer): JsonMap | null {
   return isMap(value) ? value : null
 }
 
+/** Maximum length of a name for people. */
+const LONGEST_NAME = 256
+
+/** A name for people, cut at 256 characters; null = the value is none. */
+export const shownName = (value: unknown): string | null =>
+  typeof value === 'string' ? value.slice(0, LONGEST_NAME).toWellFormed() || null : null
+
 const ERROR_CODE = /^[a-z_]{1,64}$/
 
 /**

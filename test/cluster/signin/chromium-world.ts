@@ -1,7 +1,5 @@
 // Signing in with Chromium, for one test file: the platform, a company's provider, and windows whose complaints fail the test.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
 import { identityProvider } from '../../../tools/run/identity-provider.ts'
@@ -10,6 +8,7 @@ import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import { type SignInWorld, startSignInWorld } from './sign-in-world.ts'
+import { serveOnLoopback } from '../../support/loopback-server.ts'
 
 /** Words on the provider's button, and the legal text below. */
 const PROVIDER = 'Example Inc.'
@@ -75,21 +74,16 @@ const settingsOfProvider = (issuerUrl: string, url: string) => ({
 })
 
 async function startProvider(url: string): Promise<string> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  afterAll(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const issuer = `http://localhost:${(server.address() as AddressInfo).port}`
+  let answer: RequestListener = () => undefined
+  const { port } = await serveOnLoopback((...call) => answer(...call), afterAll)
+  const issuer = `http://localhost:${port}`
   const client = {
     client_id: 'platform',
     client_secret: CLIENT_SECRET,
     redirect_uris: [`${url}/auth/oidc/callback`],
     post_logout_redirect_uris: [`${url}/login`],
   }
-  server.on('request', identityProvider({ issuer, clients: [client] }))
+  answer = identityProvider({ issuer, clients: [client] })
   return issuer
 }
 

@@ -1,11 +1,7 @@
 // Connectors on a real control plane: two OpenID Connect providers, a SAML provider and a stand-in of GitHub, who know people of the
 // same names (contract 24.3, 24.4, 25.2, 25.8, 27.1).
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import type { Connector } from '../../../src/api/config.gen.ts'
-import { identityProvider } from '../../../tools/run/identity-provider.ts'
 import type { Browser, ShownPage } from '../../support/browser/browser.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
@@ -14,6 +10,7 @@ import { HOST_CLIENT, hostAccount, startSourceHost } from '../../support/provide
 import { startSamlProvider } from '../../support/saml/identity-provider.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import { startSignInWorld } from './sign-in-world.ts'
+import { startIdentityProvider } from '../../support/oidc/identity-provider.ts'
 
 /** Settings are in force so long after they stand in status (contract 25.8). */
 const IN_FORCE = { withinMs: 2000 }
@@ -31,20 +28,12 @@ const CLIENT_SECRET = 'a client secret of the tests'
 
 /** An OpenID Connect provider with ada and grace, for one connector. @returns its settings */
 async function oidcFor(id: string) {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  afterAll(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const issuerUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = {
     client_id: id,
     client_secret: CLIENT_SECRET,
     redirect_uris: [`${url}/auth/${id}/callback`],
   }
-  server.on('request', identityProvider({ issuer: issuerUrl, clients: [client] }))
+  const issuerUrl = await startIdentityProvider([client], null, afterAll)
   const scopes = ['openid', 'email', 'profile', 'groups']
   return { issuerUrl, clientId: id, clientSecret: CLIENT_SECRET, scopes }
 }

@@ -1,14 +1,10 @@
 // Signing in at a company's OpenID Connect provider on a real control plane, in a browser and for a terminal, with two replicas of
 // the sign-in process (contract 24.3, 24.4, 25.2 to 25.6, 27.1).
 import { createHash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { identityProvider } from '../../../tools/run/identity-provider.ts'
 import type { Browser, ShownPage } from '../../support/browser/browser.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
@@ -17,19 +13,12 @@ import { mustKubectl } from '../../support/kubectl.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import { startTool } from './command-line.ts'
 import { SIGN_IN_NAMESPACE, startSignInWorld } from './sign-in-world.ts'
+import { startIdentityProvider } from '../../support/oidc/identity-provider.ts'
 
 const world = await startSignInWorld(await privateControlPlane(), { replicas: 2 })
 const { setup, url, browser } = world
 const { plane, ca } = setup
 
-const provider = createServer()
-provider.listen(0, '127.0.0.1')
-await once(provider, 'listening')
-afterAll(() => {
-  provider.close()
-  provider.closeAllConnections()
-})
-const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
 const CLIENT_SECRET = 'a client secret of the tests'
 const client = {
   client_id: 'platform',
@@ -37,7 +26,7 @@ const client = {
   redirect_uris: [`${url}/auth/oidc/callback`],
   post_logout_redirect_uris: [`${url}/login`],
 }
-provider.on('request', identityProvider({ issuer, clients: [client] }))
+const issuer = await startIdentityProvider([client], null, afterAll)
 
 const oidc = {
   issuerUrl: issuer,

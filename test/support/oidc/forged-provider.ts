@@ -1,8 +1,5 @@
 // An OpenID Connect provider that says whatever a test wants: each document and answer can be replaced, and any token signed.
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import {
   CompactSign,
   type CompactJWSHeaderParameters,
@@ -14,6 +11,7 @@ import {
 } from 'jose'
 import { onTestFinished } from 'vitest'
 import type { ServerPair } from '../certificate-builder.ts'
+import { serveOnLoopback } from '../loopback-server.ts'
 
 /** The client that the forger expects; it checks nothing. */
 export const CLIENT_ID = 'platform'
@@ -106,20 +104,10 @@ export async function startForgedProvider(
   path = '',
 ): Promise<ForgedProvider> {
   const requests: ForgerRequest[] = []
-  const answering = (request: IncomingMessage, response: ServerResponse): void =>
+  const answering: RequestListener = (request, response) =>
     void answer(forger, path, request, response)
-  const server =
-    tls === null
-      ? createServer(answering)
-      : createTlsServer({ cert: tls.certificatePem, key: tls.keyPem }, answering)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
-  const issuer = `${tls === null ? 'http' : 'https'}://127.0.0.1:${port}${path}`
+  const { origin } = await serveOnLoopback(answering, onTestFinished, tls)
+  const issuer = origin + path
   const forger: ForgedProvider = {
     issuer,
     requests,

@@ -1,15 +1,15 @@
 // The OpenID Connect provider of `make run` in a test, and a browser that signs in there.
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request as requestPlain } from 'node:http'
-import { createServer as createTlsServer, request as requestTls } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request as requestPlain, type RequestListener } from 'node:http'
+import { request as requestTls } from 'node:https'
 import type { ClientMetadata } from 'oidc-provider'
 import { onTestFinished } from 'vitest'
 import { identityProvider } from '../../../tools/run/identity-provider.ts'
 import type { ServerPair } from '../certificate-builder.ts'
+import { type StopAfter, serveOnLoopback } from '../loopback-server.ts'
 
 /**
- * Starts the provider on loopback, and stops it when the test ends.
+ * Starts the provider on loopback.
  *
  * @param tls null = http
  * @returns its issuer
@@ -17,19 +17,12 @@ import type { ServerPair } from '../certificate-builder.ts'
 export async function startIdentityProvider(
   clients: readonly ClientMetadata[],
   tls: ServerPair | null = null,
+  stopAfter: StopAfter = onTestFinished,
 ): Promise<string> {
-  const server =
-    tls === null ? createServer() : createTlsServer({ cert: tls.certificatePem, key: tls.keyPem })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const scheme = tls === null ? 'http' : 'https'
-  const issuer = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`
-  server.on('request', identityProvider({ issuer, clients }))
-  return issuer
+  let answer: RequestListener = () => undefined
+  const { origin } = await serveOnLoopback((...call) => answer(...call), stopAfter, tls)
+  answer = identityProvider({ issuer: origin, clients })
+  return origin
 }
 
 /** The most pages between the first address and the callback. */

@@ -1,8 +1,7 @@
 // A server of JSON on loopback, for stand-ins of the directories of providers.
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, type RequestListener } from 'node:http'
 import { onTestFinished } from 'vitest'
+import { serveOnLoopback } from '../loopback-server.ts'
 
 /** What has been asked. */
 export interface ApiRequest {
@@ -35,7 +34,7 @@ export async function startJsonApi(
   answer: (request: ApiRequest) => ApiAnswer | null | Promise<ApiAnswer>,
 ): Promise<JsonApi> {
   const requests: ApiRequest[] = []
-  const server = createServer((message, response) => {
+  const answering: RequestListener = (message, response) => {
     void (async () => {
       const request = await requestOf(message)
       requests.push(request)
@@ -48,14 +47,8 @@ export async function startJsonApi(
       if (cutAfterBytes === undefined) response.end(bytes)
       else response.write(bytes.subarray(0, cutAfterBytes), () => response.destroy())
     })()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+  }
+  return { ...(await serveOnLoopback(answering, onTestFinished)), requests }
 }
 
 async function requestOf(message: IncomingMessage): Promise<ApiRequest> {

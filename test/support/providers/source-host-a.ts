@@ -2,12 +2,10 @@
 // access token request errors", "Using pagination in the REST API", "Rate limits for the REST API"): a site and its API below
 // /api/v3, as an Enterprise Server has them. Any answer can be replaced.
 import { createHash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { ServerPair } from '../certificate-builder.ts'
 import type { ForgerAnswer } from '../oidc/forged-provider.ts'
+import { type StopAfter, serveOnLoopback } from '../loopback-server.ts'
 
 /** The application that is registered there. */
 export const HOST_CLIENT = { clientId: 'Iv1.platform', clientSecret: 'a client secret' }
@@ -179,25 +177,13 @@ const json = (value: object, status = 200): ForgerAnswer => ({
   body: JSON.stringify(value),
 })
 
-/** Starts one on loopback. @param tls null = http. @param atEnd is given what stops it */
+/** Starts one on loopback. @param tls null = http */
 export async function startSourceHost(
   tls: ServerPair | null,
-  atEnd: (stop: () => void) => void,
+  stopAfter: StopAfter,
 ): Promise<SourceHost> {
   const host = new SourceHost()
-  const answering = (request: IncomingMessage, response: ServerResponse): void =>
-    void host.answer(request, response)
-  const server =
-    tls === null
-      ? createServer(answering)
-      : createTlsServer({ cert: tls.certificatePem, key: tls.keyPem }, answering)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  atEnd(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
-  host.url = `${tls === null ? 'http' : 'https'}://127.0.0.1:${port}`
+  const answering: RequestListener = (request, response) => void host.answer(request, response)
+  host.url = (await serveOnLoopback(answering, stopAfter, tls)).origin
   return host
 }

@@ -1,13 +1,11 @@
 // A SAML provider that browsers visit: its page posts a signed Response back for the request that it was posted.
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { SamlProvider } from '../../../src/api/config.gen.ts'
 import type { ServerPair } from '../certificate-builder.ts'
 import { CALLBACK, REQUEST_ID, changed, responseXml, signedXml } from './forger.ts'
 import { sharedSamlKey } from './keys.ts'
 import { caDataOf } from './sign-in.ts'
+import { type StopAfter, serveOnLoopback } from '../loopback-server.ts'
 
 /** A running provider. */
 export interface SamlIdentityProvider {
@@ -19,32 +17,17 @@ export interface SamlIdentityProvider {
   person: string
 }
 
-/** How a test file, or a test, stops what it has started. */
-type Stop = (stop: () => void) => void
-
 /**
  * Starts one on loopback, where ada signs in with one button.
  *
- * @param stopAfter afterAll or onTestFinished
  * @param tls null = http
  */
 export async function startSamlProvider(
-  stopAfter: Stop,
+  stopAfter: StopAfter,
   tls: ServerPair | null = null,
 ): Promise<SamlIdentityProvider> {
-  const answering = (request: IncomingMessage, response: ServerResponse): void =>
-    void answer(provider, request, response)
-  const server =
-    tls === null
-      ? createServer(answering)
-      : createTlsServer({ cert: tls.certificatePem, key: tls.keyPem }, answering)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  stopAfter(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
+  const answering: RequestListener = (request, response) => void answer(provider, request, response)
+  const { port } = await serveOnLoopback(answering, stopAfter, tls)
   // Another site than the platform's 127.0.0.1, so that cookies come from abroad.
   const origin = `${tls === null ? 'http' : 'https'}://localhost:${port}`
   const provider: SamlIdentityProvider = {

@@ -1,4 +1,5 @@
 // The groups of people in the directory of Google, which a service account reads for an administrator (contract 25.6).
+import { shownName } from '../answers.ts'
 import type { IdpAProvider } from '../../../api/config.gen.ts'
 import { isMap, type Json, type JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
@@ -69,8 +70,7 @@ function groupIn(entry: Json): ProviderGroupName {
   const { email, name } = isMap(entry) ? entry : {}
   if (typeof email !== 'string' || email === '' || email.length > LONGEST_NAME)
     throw groupsUnreadable('a group of the directory has no usable address')
-  const title = typeof name === 'string' ? name.slice(0, LONGEST_NAME).toWellFormed() : ''
-  return { name: email, displayName: title || null }
+  return { name: email, displayName: shownName(name) }
 }
 
 /** The tokens of the service account: one is kept while the file stays as it is, until shortly before its end. */

@@ -1,4 +1,5 @@
 // What the directory of Microsoft (Graph) says of the person whose access token asks (contract 25.6).
+import { shownName } from '../answers.ts'
 import { isMap, type Json, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import { groupsUnreadable } from '../groups.ts'
@@ -84,10 +85,8 @@ export async function graphNames(
   return names
 }
 
-const LONGEST_NAME = 256
-
 function addName(names: Map<string, string>, entry: Json): void {
   const { id, displayName } = isMap(entry) ? entry : {}
-  if (typeof id !== 'string' || typeof displayName !== 'string' || displayName === '') return
-  names.set(id, displayName.slice(0, LONGEST_NAME).toWellFormed())
+  const shown = shownName(displayName)
+  if (typeof id === 'string' && shown !== null) names.set(id, shown)
 }

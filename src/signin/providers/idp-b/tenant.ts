@@ -14,7 +14,8 @@ export const isGuid = (text: unknown): text is string =>
   typeof text === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 
 /** Where a tenant begins; a tenant is an id, a domain or one of MANY_TENANTS. */
-export const authorityOf = (base: string, tenant: string): string => `${base}/${tenant}/v2.0`
+export const authorityOf = (base: string, tenant: string): string =>
+  [base, tenant, 'v2.0'].join('/')
 
 /** What stands for the tenant in documents of many. */
 const PLACEHOLDER = '{tenantid}'

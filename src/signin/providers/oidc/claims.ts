@@ -1,4 +1,5 @@
 // Who the claims of a provider name (contract 25.6, table `oidc`).
+import { shownName } from '../answers.ts'
 import type { OidcProvider } from '../../../api/config.gen.ts'
 import { isMap, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
@@ -48,10 +49,7 @@ export function personOf(
   return {
     subject: `${requiredText(claims, 'iss')}#${requiredText(claims, 'sub')}`,
     username: usernameIn(claims, settings, preferredClaim),
-    displayName:
-      typeof displayName === 'string'
-        ? displayName.slice(0, LONGEST_NAME).toWellFormed() || null
-        : null,
+    displayName: shownName(displayName),
     email,
     emailVerified: email !== null && ownValue(claims, 'email_verified') === true,
     userId: requiredText(claims, settings.usernameClaim || 'sub'),
@@ -85,9 +83,6 @@ const hasVerdict = (claims: JsonMap): boolean =>
 
 /** Maximum length of a text: no field of a key has longer ones. */
 const LONGEST_TEXT = 1024
-
-/** Maximum length of a name for people, which is cut. */
-const LONGEST_NAME = 256
 
 /** A claim that is a text, if it is there. @throws SignInRefused */
 export function textIn(claims: JsonMap, name: string): string | null {

@@ -1,4 +1,5 @@
 // The person whose token it is: account, e-mail address, organizations and teams (contract 25.6 "sourceHostA").
+import { shownName } from '../answers.ts'
 import { isMap, type Json, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type { ProviderGroupName, ProviderIdentity } from '../provider.ts'
@@ -21,10 +22,7 @@ export async function readPerson(access: PersonAccess): Promise<Omit<ProviderIde
   return {
     subject: `${access.setup.addresses.api}#${id}`,
     username: login,
-    displayName:
-      typeof displayName === 'string'
-        ? displayName.slice(0, LONGEST_NAME).toWellFormed() || null
-        : null,
+    displayName: shownName(displayName),
     email,
     emailVerified: email !== null,
     userId: String(id),
@@ -34,9 +32,6 @@ export async function readPerson(access: PersonAccess): Promise<Omit<ProviderIde
     groupsPrefix: '',
   }
 }
-
-/** Maximum length of a name for people, which is cut. */
-const LONGEST_NAME = 256
 
 /** Maximum length of any other text. */
 const LONGEST_TEXT = 1024
