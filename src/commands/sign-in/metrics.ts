@@ -79,8 +79,9 @@ export function createSignInMetrics(): SignInMetrics {
   }
 }
 
-/** Kinds of providers; the empty one is for attempts that name none. */
-const PROVIDER_KINDS = [...PROVIDERS, 'password', '']
+/** For attempts that name no provider: Prometheus takes an empty label for none. */
+const NO_PROVIDER = 'none'
+const PROVIDER_KINDS = [...PROVIDERS, 'password', NO_PROVIDER]
 const OUTCOMES = ['begun', 'signed_in', 'signed_out'] as const
 const STEP_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -104,7 +105,7 @@ function attemptMetrics({ counter, gauge, histogram }: Instruments<MetricName>):
   const full = counter('platform_sign_in_teams_not_created_total', [{}])
   return {
     attempted: ({ provider, outcome, reason, seconds: took }) => {
-      const kind = PROVIDER_KINDS.includes(provider) ? provider : ''
+      const kind = PROVIDER_KINDS.includes(provider) ? provider : NO_PROVIDER
       attempts.inc({ provider: kind, outcome, reason: reason ?? '' })
       seconds.observe({ provider: kind }, took)
     },

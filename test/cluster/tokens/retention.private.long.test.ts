@@ -2,7 +2,7 @@
 // Objects of ended tokens with a retention of two seconds (contract 5.2), and the writes and events for each token,
 // on a control plane without other clients.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
+import { EXPIRED_ANNOTATION, SECRETS, SIGN_IN_SETTINGS_SECRET } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
 import { auditOf } from '../../support/audit-log.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
@@ -22,6 +22,8 @@ import {
 } from './token-client.ts'
 
 const RETENTION = 2
+/** The last object that a manager writes when it starts. */
+const SIGN_IN_SETTINGS = { namespace: 'platform-system-sign-in', name: SIGN_IN_SETTINGS_SECRET }
 
 const plane = await privateControlPlane()
 const keys = keyClientOf(plane)
@@ -35,6 +37,11 @@ beforeAll(async () => {
   const flags = [`--issuer-url=${ISSUER}`, `--expired-retention=${RETENTION}s`]
   operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
   await settings.settled('defaults are in force', isReadyBy('Applied'))
+  await eventually(
+    'the settings of the sign-in process are written',
+    async () => (await plane.admin.get(SECRETS, SIGN_IN_SETTINGS)) ?? undefined,
+    EVENT_WITHIN,
+  )
 })
 afterAll(() => operator?.stop())
 
