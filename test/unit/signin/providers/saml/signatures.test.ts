@@ -198,6 +198,13 @@ describe('a signature', () => {
     })
   })
 
+  const withPrefixLists = (xml: string, lists: readonly string[]): string => {
+    const elements = lists.map(
+      (list) => `<InclusiveNamespaces xmlns="${EXCLUSIVE}" PrefixList="${list}"/>`,
+    )
+    const transform = `<ds:Transform Algorithm="${EXCLUSIVE}"`
+    return xml.replace(`${transform}/>`, `${transform}>${elements.join('')}</ds:Transform>`)
+  }
   const inSignedInfo = '</ds:SignedInfo>'
   const tampering: readonly { name: string; tampered: (xml: string) => string; because: RegExp }[] =
     [
@@ -265,6 +272,16 @@ describe('a signature', () => {
             '$1><ds:HMACOutputLength>0</ds:HMACOutputLength></ds:SignatureMethod>',
           ),
         because: /must be RSA or ECDSA/,
+      },
+      {
+        name: 'with a long list of prefixes',
+        tampered: (xml) => withPrefixLists(xml, [`xs ${'p '.repeat(255)}`]),
+        because: /transforms must be/,
+      },
+      {
+        name: 'with two lists of prefixes',
+        tampered: (xml) => withPrefixLists(xml, ['xs', 'xs']),
+        because: /transforms must be/,
       },
       // Canonical forms leave comments out: these signatures verify.
       {

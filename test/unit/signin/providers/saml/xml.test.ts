@@ -286,6 +286,11 @@ describe('the bounds of XML', () => {
     },
     { name: '64 levels', within: nested(64), beyond: nested(65) },
     { name: '32 attributes', within: `<a${attributes(32)}/>`, beyond: `<a${attributes(33)}/>` },
+    {
+      name: '4,000 attributes',
+      within: `<a>${`<b${attributes(32)}/>`.repeat(125)}</a>`,
+      beyond: `<a b="1">${`<b${attributes(32)}/>`.repeat(125)}</a>`,
+    },
   ])('are $name (25.6, SI)', ({ name, within, beyond }) => {
     expect(readXml(within).name).toBe('a')
     expect(faultIn(beyond)).toMatch(
