@@ -81,6 +81,16 @@ describe('a message', () => {
     },
   )
 
+  test('signs in with line ends of XML 1.1, which are none in XML 1.0 (25.6)', async () => {
+    const text = 'a\u0085b\u2028c'
+    // The forger's parser knows them as references alone.
+    const written = text.replaceAll(/[^abc]/g, (character) => `&#${character.charCodeAt(0)};`)
+    const xml = forged({ changes: [['>ada-1<', `>${written}<`]] })
+    const raw = xml.replace(/a(?:&#133;|\u0085)b(?:&#8232;|\u2028)c/, text)
+    expect(raw).toContain(text)
+    expect(await bringBack(raw)).toMatchObject({ userId: text })
+  })
+
   test('signs in with line ends of Windows, and base64 in lines (25.6)', async () => {
     const lines: readonly Change[] = [['<saml:Subject>', '<saml:Subject>\n']]
     const xml = forged({ changes: lines }).replace('<saml:Subject>\n', '<saml:Subject>\r\n')
