@@ -133,7 +133,7 @@ const RULES: readonly MessageRule[] = [
   },
   {
     rule: 'NameID must not be transient: have the provider send a persistent one',
-    holds: (message) => nameIdOf(message)?.attributes.get('Format') !== TRANSIENT,
+    holds: (message) => nameIdOf(message)?.attributes.get('Format')?.trim() !== TRANSIENT,
   },
   // Two people may have one NameID in two name spaces (SAML Core 8.3.7), and a subject has no place for these.
   {

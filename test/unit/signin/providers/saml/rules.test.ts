@@ -4,6 +4,7 @@ import { issuers, NAME_ID, nameId, type RuleRow } from '../../../../support/saml
 import { CALLBACK, IDP, REQUEST_ID } from '../../../../support/saml/forger.ts'
 import { samlProvider, samlSignIn, usualProvider } from '../../../../support/saml/sign-in.ts'
 
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
 const REQUEST = 'must be the request of this attempt'
 const RULES: readonly RuleRow[] = [
   {
@@ -128,6 +129,11 @@ const RULES: readonly RuleRow[] = [
   {
     name: 'a transient NameID',
     changes: [nameId('ada-1', 'transient')],
+    because: 'NameID must not be transient: have the provider send a persistent one',
+  },
+  {
+    name: 'a transient NameID with white space around its format, which XML Schema takes away',
+    changes: [[/ Format="[^"]*persistent"/, ` Format="${TRANSIENT}\n"`]],
     because: 'NameID must not be transient: have the provider send a persistent one',
   },
   {
