@@ -104,6 +104,17 @@ function rangeOf(entry: string): { readonly range: string; readonly quality: num
 export const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
+/** Fields of a form: no form has ten. */
+const MOST_FIELDS = 32
+
+/** The fields of a form. @throws HttpFault 400 for too many, and for one that comes twice */
+function formFields(text: string): BodyFields {
+  // Counted before they are read: a body has place for 100,000.
+  if (text.split('&', MOST_FIELDS + 1).length > MOST_FIELDS)
+    throw new HttpFault(400, `the body has more than ${MOST_FIELDS} fields`)
+  return new Map(checkedOnce(new URLSearchParams(text)))
+}
+
 /** Fields of a body, each a text. */
 type BodyFields = ReadonlyMap<string, string>
 
@@ -122,7 +133,7 @@ export async function bodyFields(
   if (!types.includes(contentType))
     throw new HttpFault(415, `the body must be ${types.join(' or ')}`)
   const text = await bodyText(http, maxBytes)
-  if (contentType === FORM_TYPE) return new Map(checkedOnce(new URLSearchParams(text)))
+  if (contentType === FORM_TYPE) return formFields(text)
   const fields = strictJsonError(text) === null ? parseJsonMap(text) : null
   if (fields === null)
     throw new HttpFault(400, 'the body is not a JSON object, or has a name twice')

@@ -81,6 +81,10 @@ const LONGEST_ID = 1023
 const isIdentifying = (text: string | null): boolean =>
   text !== null && text.trim() !== '' && text.length <= LONGEST_ID
 
+/** Whether a NameID is in this name space, if it names one; an empty attribute names none. */
+const isQualifiedBy = (message: SamlMessage, attribute: string, nameSpace: string | null) =>
+  (nameIdOf(message)?.attributes.get(attribute) || nameSpace) === nameSpace
+
 /** A rule, as a sentence. */
 interface MessageRule {
   readonly rule: string
@@ -129,7 +133,16 @@ const RULES: readonly MessageRule[] = [
   },
   {
     rule: 'NameID must not be transient: have the provider send a persistent one',
-    holds: (message) => nameIdOf(message)?.attributes.get('Format') !== TRANSIENT,
+    holds: (message) => nameIdOf(message)?.attributes.get('Format')?.trim() !== TRANSIENT,
+  },
+  // Two people may have one NameID in two name spaces (SAML Core 8.3.7), and a subject has no place for these.
+  {
+    rule: 'NameQualifier of NameID, where there is one, must be the Issuer',
+    holds: (message) => isQualifiedBy(message, 'NameQualifier', issuerOf(message.assertion)),
+  },
+  {
+    rule: 'SPNameQualifier of NameID, where there is one, must be entityIssuer, else redirectURI',
+    holds: (message, { audience }) => isQualifiedBy(message, 'SPNameQualifier', audience),
   },
   {
     rule: 'SubjectConfirmation must be there, and its Method must be bearer',

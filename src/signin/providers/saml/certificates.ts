@@ -60,14 +60,20 @@ function validCertificates(bytes: Buffer, field: string, nowMs: number): Signing
 const unusable = (field: string, fault: string): SignInRefused =>
   new SignInRefused('provider_unusable', `${field} ${fault}`, { detail: field })
 
+const PEM_BEGINNING = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
 /** Certificates in PEM, or one in DER. A malformed one makes all of them none. */
 function certificatesIn(bytes: Buffer): readonly X509Certificate[] {
-  const found = bytes.toString('latin1').match(PEM_CERTIFICATE) ?? [bytes]
-  if (found.length > MOST_CERTIFICATES) return []
+  const text = bytes.toString('latin1')
+  const found = text.match(PEM_CERTIFICATE) ?? [bytes]
+  const begun = text.match(PEM_BEGINNING)?.length ?? found.length
+  if (begun !== found.length || found.length > MOST_CERTIFICATES) return []
   try {
-    return found.map((one) => new X509Certificate(one))
+    const certificates = found.map((one) => new X509Certificate(one))
+    // Of several in DER, Node reads the first alone.
+    const isCut = found[0] === bytes && certificates[0]?.raw.length !== bytes.length
+    return isCut ? [] : certificates
   } catch {
     return []
   }

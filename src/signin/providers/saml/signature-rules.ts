@@ -121,10 +121,18 @@ const inReference = (signature: XmlElement, name: string): XmlElement | null => 
 const algorithmOf = (element: XmlElement | null): string =>
   element?.attributes.get('Algorithm') ?? ''
 
-/** Exclusive canonicalization, with or without prefixes that it takes over. */
-const isExclusive = (element: XmlElement | null): boolean =>
-  algorithmOf(element) === EXCLUSIVE_C14N &&
-  element?.children.every((child) => isNamed(child, EXCLUSIVE_C14N, 'InclusiveNamespaces')) === true
+/** Each prefix is looked for at each attribute; signers name ten. */
+const LONGEST_PREFIX_LIST = 512
+
+/** Exclusive canonicalization, with or without a list of prefixes that it takes over. */
+function isExclusive(element: XmlElement | null): boolean {
+  if (algorithmOf(element) !== EXCLUSIVE_C14N) return false
+  const [list, ...others] = element?.children ?? []
+  if (list === undefined) return true
+  const isList = isNamed(list, EXCLUSIVE_C14N, 'InclusiveNamespaces') && list.children.length === 0
+  const { length } = list.attributes.get('PrefixList') ?? ''
+  return others.length === 0 && isList && length <= LONGEST_PREFIX_LIST
+}
 
 /** A rule for one signature and the element that it must sign, as a sentence. */
 interface SignatureRule {

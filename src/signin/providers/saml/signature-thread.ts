@@ -94,6 +94,8 @@ class SignatureThread {
     })
     try {
       await this.#nextMessage(worker, STARTED_WITHIN_MS, null)
+      // `end` knows no thread that has not started.
+      this.#stopping.throwIfAborted()
       return worker
     } catch (error) {
       void worker.terminate()

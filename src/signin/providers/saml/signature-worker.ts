@@ -16,11 +16,16 @@ import type { SignatureAnswer, SignatureRequest, SignedPart } from './signature-
 
 function signedBytes({ xml, parts, keys }: SignatureRequest): SignatureAnswer {
   try {
-    return parts.map((part) => signedBytesOf(part, xml, keys))
+    const written = withLineEndsOfXml10(xml)
+    return parts.map((part) => signedBytesOf(part, written, keys))
   } catch {
     return null
   }
 }
+
+/** xmldom takes NEL and the line separator for line ends, as XML 1.1 has it. In XML 1.0 they are characters of a text. */
+const withLineEndsOfXml10 = (xml: string): string =>
+  xml.replaceAll(/[\u0085\u2028]/g, (character) => `&#${character.charCodeAt(0)};`)
 
 /** @throws Error where the signature does not verify */
 function signedBytesOf(part: SignedPart, xml: string, keys: readonly KeyObject[]): string {

@@ -2,6 +2,11 @@
 
 const XML_NAMESPACE = 'http://www.w3.org/XML/1998/namespace'
 
+/** Prefixes that hold at one place; messages have ten. The scope is copied for each element that declares some. */
+const MOST_PREFIXES = 64
+/** The canonical form repeats a namespace at each element that uses it. Of SAML and its schemas none has 100 characters. */
+const LONGEST_NAMESPACE = 512
+
 /** The namespaces by prefix; the empty prefix has the namespace of elements without one. */
 export type NamespaceScope = ReadonlyMap<string, string>
 
@@ -23,7 +28,7 @@ interface ExpandedNames {
  * @param written its name with its prefix
  * @param attributes values by their names as they are written
  * @param outer the namespaces around it; null = it is the outermost element
- * @returns null where a prefix is not declared or a declaration is forbidden, and for two attributes of one name
+ * @returns null where a prefix is not declared, a declaration is forbidden or beyond the bounds, and for two attributes of one name
  */
 export function opened(
   written: string,
@@ -65,9 +70,10 @@ function scopeWithin(
     const isForbidden = prefix.startsWith('xml') || namespace === XML_NAMESPACE
     // A prefix can't be taken back.
     if (isForbidden || (prefix !== '' && namespace === '')) return null
+    if (namespace.length > LONGEST_NAMESPACE) return null
     scope.set(prefix, namespace)
   }
-  return scope
+  return scope.size > MOST_PREFIXES ? null : scope
 }
 
 /** null = the prefix is not declared, or the name is one that the canonical form would leave out. */

@@ -27,6 +27,9 @@ async function begun(
 const comeBack = (browser: Browser, state: string): Promise<ShownPage> =>
   browser.forge(`${PLATFORM}${CALLBACK}`, { code: 'right', RelayState: state }, { from: PROVIDER })
 
+const fields = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `f${at}=`).join('&')
+
 describe('a provider that answers by a form', () => {
   it('is asked by a form, and brings the person back from another site', async () => {
     const world = formWorld()
@@ -101,6 +104,17 @@ describe('a provider that answers by a form', () => {
     const answer = await ask(formWorld(), type === undefined ? asked : { ...asked, type })
     expect(answer.status).toBe(status)
     expect(answer.headers['allow'] ?? null).toBe(allow)
+  })
+
+  it('refuses a form of many fields before it reads them (SG)', async () => {
+    const world = formWorld()
+    const [most, more] = await Promise.all(
+      [32, 33].map((count) =>
+        ask(world, { path: CALLBACK, type: FORM, origin: PROVIDER, body: fields(count) }),
+      ),
+    )
+    expect(most?.body).toContain('Start again')
+    expect(more?.body).toContain('more than 32 fields')
   })
 
   it('reads its state from the form, and not from the address', async () => {

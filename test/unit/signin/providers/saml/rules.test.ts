@@ -4,6 +4,7 @@ import { issuers, NAME_ID, nameId, type RuleRow } from '../../../../support/saml
 import { CALLBACK, IDP, REQUEST_ID } from '../../../../support/saml/forger.ts'
 import { samlProvider, samlSignIn, usualProvider } from '../../../../support/saml/sign-in.ts'
 
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
 const REQUEST = 'must be the request of this attempt'
 const RULES: readonly RuleRow[] = [
   {
@@ -130,6 +131,22 @@ const RULES: readonly RuleRow[] = [
     changes: [nameId('ada-1', 'transient')],
     because: 'NameID must not be transient: have the provider send a persistent one',
   },
+  {
+    name: 'a transient NameID with white space around its format, which XML Schema takes away',
+    changes: [[/ Format="[^"]*persistent"/, ` Format="${TRANSIENT}\n"`]],
+    because: 'NameID must not be transient: have the provider send a persistent one',
+  },
+  {
+    name: 'a NameID of another name space',
+    changes: [['<saml:NameID ', '<saml:NameID NameQualifier="https://other.example.com" ']],
+    because: 'NameQualifier of NameID, where there is one, must be the Issuer',
+  },
+  {
+    name: 'a NameID for another service',
+    changes: [['<saml:NameID ', '<saml:NameID SPNameQualifier="https://other.example.com" ']],
+    because:
+      'SPNameQualifier of NameID, where there is one, must be entityIssuer, else redirectURI',
+  },
 ]
 
 describe('a signed message', () => {
@@ -147,6 +164,16 @@ describe('a signed message', () => {
   test.each<Omit<RuleRow, 'because'>>([
     { name: 'no Destination', changes: [[` Destination="${CALLBACK}"`, '']] },
     { name: 'no Issuer of the Response', changes: [[/<saml:Issuer xmlns.*?<\/saml:Issuer>/, '']] },
+    {
+      name: 'a NameID of the name space of Issuer and audience, as Shibboleth writes it',
+      changes: [
+        ['<saml:NameID ', `<saml:NameID NameQualifier="${IDP}" SPNameQualifier="${CALLBACK}" `],
+      ],
+    },
+    {
+      name: 'a NameID of name spaces without a name',
+      changes: [['<saml:NameID ', '<saml:NameID NameQualifier="" SPNameQualifier="" ']],
+    },
     { name: 'ssoIssuer', changes: [], settings: { ssoIssuer: IDP } },
     {
       name: 'an Issuer and a NameID of 1,023 characters',

@@ -121,6 +121,7 @@ describe('settings that cannot be used', () => {
     'caData has a key that is neither RSA of 2048 bits or more nor on P-256, P-384 or P-521'
   const sso = 'ssoURL must be an https URL without password'
   const pem = sharedSamlKey('P-256').certificatePem
+  const der = new X509Certificate(pem).raw
   test.each<{ name: string; settings: SamlProvider; fault: string }>([
     {
       name: 'no check of signatures',
@@ -148,6 +149,28 @@ describe('settings that cannot be used', () => {
       settings: {
         caData: caDataOf(pem, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'),
       },
+      fault: certificates,
+    },
+    {
+      name: 'a certificate that is not base64 beside a good one',
+      settings: {
+        caData: caDataOf(pem, '-----BEGIN CERTIFICATE-----\nA-A\n-----END CERTIFICATE-----\n'),
+      },
+      fault: certificates,
+    },
+    {
+      name: 'a certificate of another label beside a good one',
+      settings: { caData: caDataOf(pem, pem.replaceAll(' CERT', ' TRUSTED CERT')) },
+      fault: certificates,
+    },
+    {
+      name: 'a certificate without its end beside a good one',
+      settings: { caData: caDataOf('-----BEGIN CERTIFICATE-----\nAAAA\n', pem) },
+      fault: certificates,
+    },
+    {
+      name: 'two certificates in DER',
+      settings: { caData: Buffer.concat([der, der]).toString('base64') },
       fault: certificates,
     },
     {

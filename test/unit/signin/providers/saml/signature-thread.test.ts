@@ -106,6 +106,25 @@ describe('the thread that verifies signatures', () => {
     expect(idle).toHaveLength(2)
   })
 
+  test('ends with a process that stops while the thread starts (25.6)', async () => {
+    const scheduled: number[] = []
+    const clock = systemClock()
+    const noted: Clock = {
+      ...clock,
+      schedule: (delayMs, callback) => {
+        scheduled.push(delayMs)
+        // It is stopping when the thread has begun to start.
+        if (delayMs === 10_000) stopping.abort()
+        return clock.schedule(delayMs, callback)
+      },
+    }
+    const stopping = new AbortController()
+    const verify = createSignatureThread(noted, stopping.signal)
+    await expect(verify(request(), NO_END)).rejects.toMatchObject({ reason: 'provider_answer' })
+    // No time of a verification, and none for which the thread is kept.
+    expect(scheduled).toEqual([10_000])
+  })
+
   test('has no document that breaks the bounds, and others are served meanwhile (25.6, SI)', async () => {
     const flood = forged({
       tampered: (xml) => xml.replace('</saml:Subject>', `</saml:Subject>${'<x/>'.repeat(20_000)}`),

@@ -81,6 +81,16 @@ describe('a message', () => {
     },
   )
 
+  test('signs in with line ends of XML 1.1, which are none in XML 1.0 (25.6)', async () => {
+    const text = 'a\u0085b\u2028c'
+    // The forger's parser knows them as references alone.
+    const written = text.replaceAll(/[^abc]/g, (character) => `&#${character.charCodeAt(0)};`)
+    const xml = forged({ changes: [['>ada-1<', `>${written}<`]] })
+    const raw = xml.replace(/a(?:&#133;|\u0085)b(?:&#8232;|\u2028)c/, text)
+    expect(raw).toContain(text)
+    expect(await bringBack(raw)).toMatchObject({ userId: text })
+  })
+
   test('signs in with line ends of Windows, and base64 in lines (25.6)', async () => {
     const lines: readonly Change[] = [['<saml:Subject>', '<saml:Subject>\n']]
     const xml = forged({ changes: lines }).replace('<saml:Subject>\n', '<saml:Subject>\r\n')
@@ -198,6 +208,13 @@ describe('a signature', () => {
     })
   })
 
+  const withPrefixLists = (xml: string, lists: readonly string[]): string => {
+    const elements = lists.map(
+      (list) => `<InclusiveNamespaces xmlns="${EXCLUSIVE}" PrefixList="${list}"/>`,
+    )
+    const transform = `<ds:Transform Algorithm="${EXCLUSIVE}"`
+    return xml.replace(`${transform}/>`, `${transform}>${elements.join('')}</ds:Transform>`)
+  }
   const inSignedInfo = '</ds:SignedInfo>'
   const tampering: readonly { name: string; tampered: (xml: string) => string; because: RegExp }[] =
     [
@@ -265,6 +282,16 @@ describe('a signature', () => {
             '$1><ds:HMACOutputLength>0</ds:HMACOutputLength></ds:SignatureMethod>',
           ),
         because: /must be RSA or ECDSA/,
+      },
+      {
+        name: 'with a long list of prefixes',
+        tampered: (xml) => withPrefixLists(xml, [`xs ${'p '.repeat(255)}`]),
+        because: /transforms must be/,
+      },
+      {
+        name: 'with two lists of prefixes',
+        tampered: (xml) => withPrefixLists(xml, ['xs', 'xs']),
+        because: /transforms must be/,
       },
       // Canonical forms leave comments out: these signatures verify.
       {

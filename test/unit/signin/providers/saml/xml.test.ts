@@ -286,6 +286,11 @@ describe('the bounds of XML', () => {
     },
     { name: '64 levels', within: nested(64), beyond: nested(65) },
     { name: '32 attributes', within: `<a${attributes(32)}/>`, beyond: `<a${attributes(33)}/>` },
+    {
+      name: '4,000 attributes',
+      within: `<a>${`<b${attributes(32)}/>`.repeat(125)}</a>`,
+      beyond: `<a b="1">${`<b${attributes(32)}/>`.repeat(125)}</a>`,
+    },
   ])('are $name (25.6, SI)', ({ name, within, beyond }) => {
     expect(readXml(within).name).toBe('a')
     expect(faultIn(beyond)).toMatch(
@@ -293,7 +298,32 @@ describe('the bounds of XML', () => {
     )
   })
 
+  const NOT_WELL_FORMED = 'the XML has a namespace or an attribute that is not well-formed'
+  const prefixes = (count: number, level = 0): string =>
+    Array.from({ length: count }, (_, at) => ` xmlns:p${level}-${at}="u"`).join('')
+  test.each<{ name: string; within: string; beyond: string }>([
+    {
+      name: '64 prefixes at one place',
+      within: `<a${prefixes(31)}><b${prefixes(31, 1)}/><b${prefixes(31, 2)}/></a>`,
+      beyond: `<a${prefixes(31)}><b${prefixes(31, 1)}><c${prefixes(1, 2)}/></b></a>`,
+    },
+    {
+      name: '512 characters of a namespace',
+      within: `<a xmlns:p="${'u'.repeat(512)}"/>`,
+      beyond: `<a xmlns:p="${'u'.repeat(513)}"/>`,
+    },
+  ])('are $name (25.6, SI)', ({ within, beyond }) => {
+    expect(readXml(within).name).toBe('a')
+    expect(faultIn(beyond)).toBe(NOT_WELL_FORMED)
+  })
+
   test.each<{ name: string; text: string }>([
+    {
+      name: 'namespaces at each of many levels and elements',
+      text:
+        Array.from({ length: 60 }, (_, level) => `<a${prefixes(31, level)}>`).join('') +
+        '<a xmlns:b="c"/>'.repeat(1900),
+    },
     { name: '20,000 empty elements', text: `<a>${'<b/>'.repeat(20_000)}</a>` },
     { name: 'starts without ends', text: '<a>'.repeat(40_000) },
     { name: 'half a tag with spaces', text: `<a${' '.repeat(120_000)}` },
