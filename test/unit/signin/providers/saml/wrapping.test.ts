@@ -1,9 +1,6 @@
-/**
- * The eight forms of signature wrapping, as SAML Raider numbers them: a signed message whose signed element is moved, and
- * another one that was never signed in its place.
- *
- * @module-tag no-retry
- */
+/** @module-tag no-retry */
+// The eight forms of signature wrapping, as SAML Raider numbers them: a signed message whose signed element is moved, and another
+// one that was never signed in its place.
 import { describe, expect, test } from 'vitest'
 import type { Part } from '../../../../support/saml/forger.ts'
 import { bringBack, forged } from '../../../../support/saml/sign-in.ts'
