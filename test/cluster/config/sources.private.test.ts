@@ -253,6 +253,7 @@ describe('settings', () => {
         idpB: { clientId: 'a' },
         customHttpHeaders: { 'X-A': 'a' },
       },
+      costControl: { enabled: true },
       secretStore: { enabled: true },
     })
     const isReported = ({ type, status }: Condition) =>
@@ -261,7 +262,7 @@ describe('settings', () => {
       (status.conditions ?? []).some(isReported),
     )
     expect(conditions?.find(isReported)?.message).toBe(
-      'Nothing in this product acts on these settings: auth.idpB, secretStore.enabled.',
+      'Nothing in this product acts on these settings: secretStore.enabled, costControl.enabled.',
     )
     await settings.declare({})
     await settings.settled('the condition has gone', (status) =>
