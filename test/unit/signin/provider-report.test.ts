@@ -15,12 +15,41 @@ const WORKS: ProviderHealth = { fault: null, warnings: [] }
 const OIDC = { auth: { oidc: { issuerUrl: 'https://provider.example' } } }
 const PLACE = { publicUrl: 'https://platform.example', groupFilter: matchesAny([]) }
 
+const CONNECTORS = { auth: { connectors: [{ id: 'staff', saml: {} }] } }
 const NO_ADDRESS = 'platformHost is not set, so no way to sign in is offered.'
 
 describe('the state of the providers (27.1)', () => {
   it.each([
     ['nothing is set up', { ...PLACE, settings: {} }, [], null],
     ['all work', { ...PLACE, settings: OIDC }, [['oidc', WORKS]], { isReady: true, message: '' }],
+    [
+      'connectors alone are set up, and work',
+      { ...PLACE, settings: CONNECTORS },
+      [['staff', WORKS]],
+      { isReady: true, message: '' },
+    ],
+    [
+      'connectors alone are set up, and one does not work',
+      { ...PLACE, settings: CONNECTORS },
+      [['staff', { fault: 'its server is away', warnings: [] }]],
+      { isReady: false, message: 'staff: its server is away.' },
+    ],
+    [
+      'SAML alone is set up, and works',
+      { ...PLACE, settings: { auth: { saml: {} } } },
+      [['saml', WORKS]],
+      { isReady: true, message: '' },
+    ],
+    [
+      'connectors alone are set up, without passwords, and the platform has no address',
+      {
+        ...PLACE,
+        publicUrl: null,
+        settings: { auth: { ...CONNECTORS.auth, password: { disabled: true } } },
+      },
+      [],
+      { isReady: false, message: NO_ADDRESS },
+    ],
     [
       'one does not work, and another is insecure',
       { ...PLACE, settings: OIDC },
