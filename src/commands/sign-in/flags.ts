@@ -81,7 +81,7 @@ const providerUrlValue: FlagValue<string> = {
   read: (text) => {
     const url = URL.parse(text)
     const isAllowed = url !== null && allowedUrl(text, url) !== null
-    return isAllowed && !/[/?#]$|[?#]/.test(text) ? text : undefined
+    return isAllowed && !/\/$|[?#]/.test(text) ? text : undefined
   },
 }
 

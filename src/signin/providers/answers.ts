@@ -24,7 +24,14 @@ const LONGEST_NAME = 256
 export const shownName = (value: unknown): string | null =>
   typeof value === 'string' ? value.slice(0, LONGEST_NAME).toWellFormed() || null : null
 
+/** Maximum length of any other text: no field of a key or a User has longer ones. */
+export const LONGEST_TEXT = 1024
+
 const ERROR_CODE = /^[a-z_]{1,64}$/
+
+/** An error code of OAuth as people and logs may see it; null = it has another form. */
+export const shownCode = (code: unknown): string | null =>
+  typeof code === 'string' && ERROR_CODE.test(code) ? code : null
 
 /**
  * The refusal where an endpoint of a provider says no.
@@ -33,7 +40,20 @@ const ERROR_CODE = /^[a-z_]{1,64}$/
  * @param code field `error` as it came; the person sees it if it has the form of a code of OAuth
  */
 export function refusedBy(endpoint: string, code: unknown): SignInRefused {
-  const detail = typeof code === 'string' && ERROR_CODE.test(code) ? code : null
+  const detail = shownCode(code)
   const said = detail === null ? 'refused' : `says ${detail}`
   return new SignInRefused('provider_refused', `the ${endpoint} ${said}`, { detail })
 }
+
+const TOKEN_ENDPOINT = 'token endpoint'
+
+/**
+ * The refusal where a token endpoint says no.
+ *
+ * @param code field `error` as it came
+ * @param clientErrors the codes by which it doubts the client, not the person
+ */
+export const tokenRefusal = (code: unknown, clientErrors: readonly unknown[]): SignInRefused =>
+  clientErrors.includes(code)
+    ? new SignInRefused('provider_unusable', `the ${TOKEN_ENDPOINT} says ${String(code)}`)
+    : refusedBy(TOKEN_ENDPOINT, code)

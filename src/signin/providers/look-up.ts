@@ -35,8 +35,8 @@ export async function lookUp(
   return found
 }
 
-/** A page of a list of groups. */
-export interface GroupPage<T> {
+/** A page of a list. */
+export interface ProviderPage<T> {
   readonly entries: readonly T[]
   /** URL of the next page; null = this is the last one. */
   readonly next: string | null
@@ -44,25 +44,28 @@ export interface GroupPage<T> {
 
 const MOST_PAGES = 20
 
+const groupListRefused = (because: string): SignInRefused => groupsUnreadable(`the list ${because}`)
+
 /**
  * The entries of all pages.
  *
- * @throws SignInRefused `groups_unreadable` for more than 20 pages or 5,000 entries and for a page of another origin
+ * @param refused gets a clause about the list; absent = `groups_unreadable`
+ * @throws SignInRefused for more than 20 pages or 5,000 entries and for a page of another origin
  */
 export async function everyPage<T>(
   first: string,
-  read: (url: string) => Promise<GroupPage<T>>,
+  read: (url: string) => Promise<ProviderPage<T>>,
+  refused = groupListRefused,
 ): Promise<readonly T[]> {
   const found: T[] = []
   let url: string | null = first
   for (let pages = 0; url !== null; pages += 1) {
-    if (pages === MOST_PAGES) throw groupsUnreadable(`the list has more than ${MOST_PAGES} pages`)
+    if (pages === MOST_PAGES) throw refused(`has more than ${MOST_PAGES} pages`)
     if (URL.parse(url)?.origin !== new URL(first).origin)
       throw groupsUnreadable('a page of the list is at another origin')
-    const { entries, next }: GroupPage<T> = await read(url)
+    const { entries, next }: ProviderPage<T> = await read(url)
     found.push(...entries)
-    if (found.length > MOST_GROUPS)
-      throw groupsUnreadable(`the list has more than ${MOST_GROUPS} entries`)
+    if (found.length > MOST_GROUPS) throw refused(`has more than ${MOST_GROUPS} entries`)
     url = next
   }
   return found

@@ -24,8 +24,11 @@ const READ_STATUSES = [200, 400, 401, 403, 404]
 interface OutgoingOptions {
   /** The URL in the settings. Its host decides whether http and which classes of addresses are allowed. */
   readonly configured: URL
-  /** How the provider proves who it is; asked before each call, so that a changed file takes effect. */
-  readonly trust: () => Promise<Exclude<ServerTrust, 'plain'>>
+  /**
+   * How the provider proves who it is; asked before each call, so that a changed file takes effect. Absent = by the roots of the
+   * system.
+   */
+  readonly trust?: () => Promise<Exclude<ServerTrust, 'plain'>>
   readonly resolve: Resolve
   readonly clock: Clock
 }
@@ -37,6 +40,16 @@ interface OutgoingCall {
   /** null = a GET. */
   readonly body: Buffer | null
 }
+
+/** A form, posted for an answer in JSON. */
+export const formCall = (url: string, fields: Readonly<Record<string, string>>): OutgoingCall => ({
+  url,
+  headers: {
+    accept: 'application/json',
+    'content-type': 'application/x-www-form-urlencoded',
+  },
+  body: Buffer.from(new URLSearchParams(fields).toString()),
+})
 
 /** An answer of 200 or an error that says more; its body is whole. */
 export interface OutgoingAnswer {
@@ -54,8 +67,15 @@ export interface OutgoingAnswer {
  */
 export type Outgoing = (call: OutgoingCall, signal: AbortSignal) => Promise<OutgoingAnswer>
 
+const SYSTEM_ROOTS = { ca: null }
+
 /** Creates the way out to one provider. */
-export function createOutgoing({ configured, trust, resolve, clock }: OutgoingOptions): Outgoing {
+export function createOutgoing({
+  configured,
+  trust = () => Promise.resolve(SYSTEM_ROOTS),
+  resolve,
+  clock,
+}: OutgoingOptions): Outgoing {
   let known: Promise<ReadonlySet<AddressClass>> | null = null
   /** The first answer of the name servers stays: a later one must not open the network of this process. */
   const classes = (): Promise<ReadonlySet<AddressClass>> =>

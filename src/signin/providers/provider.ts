@@ -1,4 +1,5 @@
 // A sign-in provider, whichever protocol it speaks (contract 25.6).
+import { SignInRefused } from '../../domain/signin/refusals.ts'
 import type { Resolve } from '../../runtime/address-guard.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ProviderAddresses } from './addresses.ts'
@@ -139,4 +140,28 @@ export interface SignInProvider {
   readonly endSession: (idToken: string | null, signal: AbortSignal) => Promise<URL | null>
   /** Tries the provider, as far as that needs no person: reads its documents and its files. Never throws. */
   readonly check: (signal: AbortSignal) => Promise<ProviderHealth>
+}
+
+/** The setup of a provider. @param made a text = why its settings are unusable @throws SignInRefused `provider_unusable` */
+export function usable<Setup extends object>(made: Setup | string): Setup {
+  if (typeof made === 'string') throw new SignInRefused('provider_unusable', made)
+  return made
+}
+
+/**
+ * What a try of a provider says of it. Never throws.
+ *
+ * @param known warnings that need no try
+ * @param tryIt returns warnings that it has found
+ */
+export async function healthOf(
+  known: readonly string[],
+  tryIt: () => Promise<readonly string[]>,
+): Promise<ProviderHealth> {
+  try {
+    return { fault: null, warnings: [...known, ...(await tryIt())] }
+  } catch (error) {
+    const fault = error instanceof SignInRefused ? error.because : 'it cannot be tried'
+    return { fault, warnings: known }
+  }
 }

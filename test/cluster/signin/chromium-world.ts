@@ -1,14 +1,12 @@
 // Signing in with Chromium, for one test file: the platform, a company's provider, and windows whose complaints fail the test.
-import type { RequestListener } from 'node:http'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
-import { identityProvider } from '../../../tools/run/identity-provider.ts'
 import { startChromium } from '../../support/browser/chromium.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import { type SignInWorld, startSignInWorld } from './sign-in-world.ts'
-import { serveOnLoopback } from '../../support/loopback-server.ts'
+import { startIdentityProvider } from '../../support/oidc/identity-provider.ts'
 
 /** Words on the provider's button, and the legal text below. */
 const PROVIDER = 'Example Inc.'
@@ -74,17 +72,13 @@ const settingsOfProvider = (issuerUrl: string, url: string) => ({
 })
 
 async function startProvider(url: string): Promise<string> {
-  let answer: RequestListener = () => undefined
-  const { port } = await serveOnLoopback((...call) => answer(...call), afterAll)
-  const issuer = `http://localhost:${port}`
   const client = {
     client_id: 'platform',
     client_secret: CLIENT_SECRET,
     redirect_uris: [`${url}/auth/oidc/callback`],
     post_logout_redirect_uris: [`${url}/login`],
   }
-  answer = identityProvider({ issuer, clients: [client] })
-  return issuer
+  return startIdentityProvider([client], { stopAfter: afterAll, host: 'localhost' })
 }
 
 /** Signs in at the provider as Ada. */

@@ -33,7 +33,7 @@ async function oidcFor(id: string) {
     client_secret: CLIENT_SECRET,
     redirect_uris: [`${url}/auth/${id}/callback`],
   }
-  const issuerUrl = await startIdentityProvider([client], null, afterAll)
+  const issuerUrl = await startIdentityProvider([client], { stopAfter: afterAll })
   const scopes = ['openid', 'email', 'profile', 'groups']
   return { issuerUrl, clientId: id, clientSecret: CLIENT_SECRET, scopes }
 }

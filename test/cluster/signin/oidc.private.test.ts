@@ -26,7 +26,7 @@ const client = {
   redirect_uris: [`${url}/auth/oidc/callback`],
   post_logout_redirect_uris: [`${url}/login`],
 }
-const issuer = await startIdentityProvider([client], null, afterAll)
+const issuer = await startIdentityProvider([client], { stopAfter: afterAll })
 
 const oidc = {
   issuerUrl: issuer,

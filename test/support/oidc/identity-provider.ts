@@ -8,21 +8,26 @@ import { identityProvider } from '../../../tools/run/identity-provider.ts'
 import type { ServerPair } from '../certificate-builder.ts'
 import { type StopAfter, serveOnLoopback } from '../loopback-server.ts'
 
-/**
- * Starts the provider on loopback.
- *
- * @param tls null = http
- * @returns its issuer
- */
+/** Where and for how long a provider runs. */
+interface ProviderPlace {
+  /** null or absent = http. */
+  readonly tls?: ServerPair | null
+  /** Absent = for the test. */
+  readonly stopAfter?: StopAfter
+  /** Name or address in the issuer; absent = 127.0.0.1. */
+  readonly host?: string
+}
+
+/** Starts the provider on loopback. @returns its issuer */
 export async function startIdentityProvider(
   clients: readonly ClientMetadata[],
-  tls: ServerPair | null = null,
-  stopAfter: StopAfter = onTestFinished,
+  { tls = null, stopAfter = onTestFinished, host = '127.0.0.1' }: ProviderPlace = {},
 ): Promise<string> {
   let answer: RequestListener = () => undefined
   const { origin } = await serveOnLoopback((...call) => answer(...call), stopAfter, tls)
-  answer = identityProvider({ issuer: origin, clients })
-  return origin
+  const issuer = origin.replace('127.0.0.1', host)
+  answer = identityProvider({ issuer, clients })
+  return issuer
 }
 
 /** The most pages between the first address and the callback. */

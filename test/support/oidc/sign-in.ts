@@ -1,14 +1,13 @@
 // A sign-in at a forged provider, without a browser.
-import { lookup } from 'node:dns'
 import type { OidcProvider } from '../../../src/api/config.gen.ts'
-import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
-import { PUBLIC_ADDRESSES } from '../../../src/signin/providers/addresses.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
 import { createOidcProvider } from '../../../src/signin/providers/oidc/provider.ts'
 import type {
   AttemptSecrets,
   ProviderIdentity,
   SignInProvider,
 } from '../../../src/signin/providers/provider.ts'
+import { optionsFor } from '../providers/options.ts'
 import { CLIENT_ID, type ForgedProvider, sharedKey, signed } from './forged-provider.ts'
 
 /** The secrets of the attempt that all tests make. */
@@ -30,15 +29,8 @@ export const providerFor = (
   options: Partial<ProviderOptions> = {},
 ): SignInProvider =>
   createOidcProvider({
-    id: 'oidc',
-    displayName: null,
+    ...optionsFor('oidc'),
     settings: { issuerUrl, clientId: CLIENT_ID, clientSecret: 'a secret', ...settings },
-    publicUrl: 'https://platform.example.com',
-    filesDir: null,
-    addresses: PUBLIC_ADDRESSES,
-    resolve: lookup,
-    clock: systemClock(),
-    signal: NO_END,
     ...options,
   })
 

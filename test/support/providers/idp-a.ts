@@ -15,7 +15,8 @@ import type {
 } from '../../../src/signin/providers/provider.ts'
 import { CLIENT_ID, type ForgedProvider, startForgedProvider } from '../oidc/forged-provider.ts'
 import { type ApiAnswer, type ApiRequest, type JsonApi, startJsonApi } from './json-api.ts'
-import { finishAt, optionsFor } from './sign-in.ts'
+import { optionsFor } from './options.ts'
+import { finishAt } from './sign-in.ts'
 
 const ADMIN = 'admin@example.com'
 const ACCOUNT = 'reader@project.iam.gserviceaccount.com'

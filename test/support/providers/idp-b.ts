@@ -5,7 +5,8 @@ import { createIdpBProvider } from '../../../src/signin/providers/idp-b/provider
 import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
 import { CLIENT_ID, type ForgedProvider, startForgedProvider } from '../oidc/forged-provider.ts'
 import { type ApiAnswer, type ApiRequest, type JsonApi, startJsonApi } from './json-api.ts'
-import { finishAt, optionsFor } from './sign-in.ts'
+import { optionsFor } from './options.ts'
+import { finishAt } from './sign-in.ts'
 
 /** The tenant of a company. */
 export const COMPANY = '11111111-aaaa-4bbb-8ccc-0123456789ab'

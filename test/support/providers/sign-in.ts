@@ -1,34 +1,7 @@
 // A sign-in at a stand-in of a product, without a browser.
-import { lookup } from 'node:dns'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import {
-  PUBLIC_ADDRESSES,
-  type ProviderAddresses,
-} from '../../../src/signin/providers/addresses.ts'
-import type {
-  ProviderIdentity,
-  ProviderOptions,
-  SignInProvider,
-} from '../../../src/signin/providers/provider.ts'
+import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
 import type { ForgedProvider } from '../oidc/forged-provider.ts'
 import { beginAt, callbackOf, goodToken, NO_END, SECRETS } from '../oidc/sign-in.ts'
-
-/** What a provider is created with, besides its settings. */
-export const optionsFor = (
-  id: string,
-  addresses: Partial<ProviderAddresses> = {},
-  more: Partial<ProviderOptions<never>> = {},
-): Omit<ProviderOptions<never>, 'settings'> => ({
-  id,
-  displayName: null,
-  publicUrl: 'https://platform.example.com',
-  filesDir: null,
-  addresses: { ...PUBLIC_ADDRESSES, ...addresses },
-  resolve: lookup,
-  clock: systemClock(),
-  signal: NO_END,
-  ...more,
-})
 
 /** Finishes a sign-in whose ID token has these claims besides the forger's. @param parameters of the callback */
 export async function finishAt(

@@ -1,13 +1,12 @@
 // A sign-in at a stand-in of GitHub, without a browser.
-import { lookup } from 'node:dns'
 import { onTestFinished } from 'vitest'
 import type { SourceHostAProvider } from '../../../src/api/config.gen.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { enterpriseAddresses, PUBLIC_ADDRESSES } from '../../../src/signin/providers/addresses.ts'
+import { enterpriseAddresses } from '../../../src/signin/providers/addresses.ts'
 import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
 import { createSourceHostAProvider } from '../../../src/signin/providers/source-host-a/provider.ts'
 import type { ServerPair } from '../certificate-builder.ts'
 import { beginAt, NO_END, SECRETS } from '../oidc/sign-in.ts'
+import { optionsFor } from './options.ts'
 import { HOST_CLIENT, type SourceHost, startSourceHost } from './source-host-a.ts'
 
 /** Starts a stand-in that is stopped when the test ends. @param tls null = http */
@@ -23,15 +22,8 @@ export const providerAt = (
   options: Partial<ProviderOptions> = {},
 ): SignInProvider =>
   createSourceHostAProvider({
-    id: 'sourceHostA',
-    displayName: null,
+    ...optionsFor('sourceHostA', { sourceHostA: enterpriseAddresses(url) }),
     settings: { ...HOST_CLIENT, ...settings },
-    publicUrl: 'https://platform.example.com',
-    filesDir: null,
-    addresses: { ...PUBLIC_ADDRESSES, sourceHostA: enterpriseAddresses(url) },
-    resolve: lookup,
-    clock: systemClock(),
-    signal: NO_END,
     ...options,
   })
 

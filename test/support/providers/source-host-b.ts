@@ -5,7 +5,8 @@ import type { ProviderAddresses } from '../../../src/signin/providers/addresses.
 import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
 import { createSourceHostBProvider } from '../../../src/signin/providers/source-host-b/provider.ts'
 import { CLIENT_ID, type ForgedProvider, startForgedProvider } from '../oidc/forged-provider.ts'
-import { finishAt, optionsFor } from './sign-in.ts'
+import { optionsFor } from './options.ts'
+import { finishAt } from './sign-in.ts'
 
 const ID_TOKEN = {
   sub: '4711',

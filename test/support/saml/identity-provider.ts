@@ -1,5 +1,5 @@
 // A SAML provider that browsers visit: its page posts a signed Response back for the request that it was posted.
-import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { SamlProvider } from '../../../src/api/config.gen.ts'
 import type { ServerPair } from '../certificate-builder.ts'
 import { CALLBACK, REQUEST_ID, changed, responseXml, signedXml } from './forger.ts'

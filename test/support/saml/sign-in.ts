@@ -1,11 +1,9 @@
 // A sign-in at a forged SAML provider, without a browser.
-import { lookup } from 'node:dns'
 import type { SamlProvider } from '../../../src/api/config.gen.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { PUBLIC_ADDRESSES } from '../../../src/signin/providers/addresses.ts'
 import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
 import { createSamlProvider } from '../../../src/signin/providers/saml/provider.ts'
 import { NO_END, SECRETS } from '../oidc/sign-in.ts'
+import { optionsFor } from '../providers/options.ts'
 import { type Change, changed, type Part, responseXml, type Signing, signedXml } from './forger.ts'
 import { sharedSamlKey } from './keys.ts'
 
@@ -21,8 +19,7 @@ export const samlProvider = (
   options: Partial<ProviderOptions> = {},
 ): SignInProvider =>
   createSamlProvider({
-    id: 'saml',
-    displayName: null,
+    ...optionsFor('saml'),
     settings: {
       ssoURL: 'https://idp.example.com/sso',
       caData: caDataOf(
@@ -33,12 +30,6 @@ export const samlProvider = (
       ),
       ...settings,
     },
-    publicUrl: 'https://platform.example.com',
-    filesDir: null,
-    addresses: PUBLIC_ADDRESSES,
-    resolve: lookup,
-    clock: systemClock(),
-    signal: NO_END,
     ...options,
   })
 

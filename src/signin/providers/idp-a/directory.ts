@@ -1,12 +1,12 @@
 // The groups of people in the directory of Google, which a service account reads for an administrator (contract 25.6).
-import { shownName } from '../answers.ts'
 import type { IdpAProvider } from '../../../api/config.gen.ts'
 import { isMap, type Json, type JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import { currentMoment, type Moment, msBetween } from '../../../runtime/clock.ts'
+import { shownName } from '../answers.ts'
 import { readProviderFile } from '../files.ts'
 import { groupsUnreadable, lookingUpGroups } from '../groups.ts'
-import { everyPage, type GroupPage, lookUp } from '../look-up.ts'
+import { everyPage, type ProviderPage, lookUp } from '../look-up.ts'
 import { createOutgoing, type Outgoing } from '../outgoing.ts'
 import type { ProviderGroupName, ProviderOptions } from '../provider.ts'
 import { obtainToken, type ServiceToken, serviceAccountIn } from './service-account.ts'
@@ -28,9 +28,7 @@ export interface Directory {
 /** Creates the way to the directory; nothing is read until it is needed. */
 export function createDirectory(options: ProviderOptions<IdpAProvider>): Directory {
   const { addresses, resolve, clock } = options
-  const base = new URL(addresses.idpADirectory)
-  const trust = async () => ({ ca: null })
-  const send = createOutgoing({ configured: base, trust, resolve, clock })
+  const send = createOutgoing({ configured: new URL(addresses.idpADirectory), resolve, clock })
   const tokens = createTokens(options, send)
   return {
     groupsOf: (email, signal) =>
@@ -55,7 +53,7 @@ function firstPage(base: string, email: string): string {
 }
 
 /** A page of groups. Without groups, the field is absent. */
-function pageOf(url: string, answer: JsonMap): GroupPage<ProviderGroupName> {
+function pageOf(url: string, answer: JsonMap): ProviderPage<ProviderGroupName> {
   const { kind, groups = [], nextPageToken } = answer
   if (kind !== 'admin#directory#groups' || !Array.isArray(groups))
     throw groupsUnreadable('an answer of the directory has another form')

@@ -2,8 +2,8 @@
 import { type CryptoKey, importPKCS8, SignJWT } from 'jose'
 import { stringOf } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import { boundedJsonMap } from '../answers.ts'
-import type { Outgoing } from '../outgoing.ts'
+import { boundedJsonMap, shownCode } from '../answers.ts'
+import { formCall, type Outgoing } from '../outgoing.ts'
 
 /** The fields of the file that count. Secret. */
 interface ServiceAccount {
@@ -64,18 +64,13 @@ export async function obtainToken(
   send: Outgoing,
   signal: AbortSignal,
 ): Promise<ServiceToken> {
-  const form = new URLSearchParams({
+  const call = formCall(request.account.tokenUrl, {
     grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
     assertion: await assertionOf(request),
   })
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/x-www-form-urlencoded',
-  }
-  const call = { url: request.account.tokenUrl, headers, body: Buffer.from(form.toString()) }
   const { status, body } = await send(call, signal)
   const fields = boundedJsonMap(body) ?? {}
-  if (status !== 200) throw refusedWith(stringOf(fields['error']))
+  if (status !== 200) throw refusedWith(fields['error'])
   const { access_token: accessToken, expires_in: seconds } = fields
   if (typeof accessToken !== 'string' || typeof seconds !== 'number' || !(seconds > 0))
     throw new SignInRefused('provider_answer', 'the token of the service account has another form')
@@ -91,10 +86,8 @@ async function assertionOf({ account, subject, scope, nowMs }: TokenRequest): Pr
     .sign(key)
 }
 
-/** The codes of OAuth that a log may have. */
-const ERROR_CODE = /^[a-z_]{1,64}$/
-
-function refusedWith(code: string | undefined): SignInRefused {
-  const said = code !== undefined && ERROR_CODE.test(code) ? `: ${code}` : ''
+function refusedWith(error: unknown): SignInRefused {
+  const code = shownCode(error)
+  const said = code === null ? '' : `: ${code}`
   return new SignInRefused('provider_unusable', `the service account gets no token${said}`)
 }

@@ -1,9 +1,9 @@
 // What the directory of Microsoft (Graph) says of the person whose access token asks (contract 25.6).
-import { shownName } from '../answers.ts'
 import { isMap, type Json, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import { shownName } from '../answers.ts'
 import { groupsUnreadable } from '../groups.ts'
-import { everyPage, type GroupPage, lookUp } from '../look-up.ts'
+import { everyPage, type ProviderPage, lookUp } from '../look-up.ts'
 import type { Outgoing } from '../outgoing.ts'
 import { isGuid } from './tenant.ts'
 
@@ -52,7 +52,7 @@ export async function graphGroups(
   return [...new Set(ids)]
 }
 
-function groupPage(answer: JsonMap): GroupPage<string> {
+function groupPage(answer: JsonMap): ProviderPage<string> {
   const { value } = answer
   const next = ownValue(answer, '@odata.nextLink') ?? null
   if (!Array.isArray(value) || !value.every(isGuid) || (next !== null && typeof next !== 'string'))

@@ -53,8 +53,7 @@ function dialectOf(options: ProviderOptions<IdpBProvider>): OidcDialect {
 
 function graphOf({ addresses, resolve, clock }: ProviderOptions<IdpBProvider>) {
   const base = addresses.idpBGraph
-  const trust = async () => ({ ca: null })
-  return { base, send: createOutgoing({ configured: new URL(base), trust, resolve, clock }) }
+  return { base, send: createOutgoing({ configured: new URL(base), resolve, clock }) }
 }
 
 /** Which account it is. */

@@ -1,8 +1,8 @@
 // Who the claims of a provider name (contract 25.6, table `oidc`).
-import { shownName } from '../answers.ts'
 import type { OidcProvider } from '../../../api/config.gen.ts'
 import { isMap, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import { LONGEST_TEXT, shownName } from '../answers.ts'
 import { groupsWithoutTitle, MOST_GROUPS, requireGroup } from '../groups.ts'
 import type { VerifiedIdentity } from './dialect.ts'
 
@@ -80,9 +80,6 @@ function usernameIn(
 
 const hasVerdict = (claims: JsonMap): boolean =>
   (ownValue(claims, 'email_verified') ?? undefined) !== undefined
-
-/** Maximum length of a text: no field of a key has longer ones. */
-const LONGEST_TEXT = 1024
 
 /** A claim that is a text, if it is there. @throws SignInRefused */
 export function textIn(claims: JsonMap, name: string): string | null {

@@ -6,6 +6,8 @@ import {
   OAUTH_BINDING,
   type ProviderOptions,
   type SignInProvider,
+  healthOf,
+  usable,
 } from '../provider.ts'
 import { exchangeCode } from './code-exchange.ts'
 import type { OidcDialect } from './dialect.ts'
@@ -19,10 +21,7 @@ export function createOidcClient(
   const { id, displayName } = options
   const { kind, label, warnings } = dialect
   const made = setupOf(options, dialect)
-  const setup = (): OidcSetup => {
-    if (typeof made === 'string') throw new SignInRefused('provider_unusable', made)
-    return made
-  }
+  const setup = (): OidcSetup => usable(made)
   return {
     id,
     kind,
@@ -37,20 +36,15 @@ export function createOidcClient(
     endSession: (idToken, signal) =>
       unlessAborted(signal, () => endSessionUrl(setup(), idToken)).catch(() => null),
     check: (signal) =>
-      unlessAborted(signal, () => tryAll(setup(), signal)).then(
-        () => ({ fault: null, warnings }),
-        (error) => ({ fault: faultOf(error), warnings }),
-      ),
+      healthOf(warnings, () => unlessAborted(signal, () => tryAll(setup(), signal))),
   }
 }
 
-async function tryAll({ discovery, dialect }: OidcSetup, signal: AbortSignal): Promise<void> {
+async function tryAll({ discovery, dialect }: OidcSetup, signal: AbortSignal): Promise<[]> {
   await discovery.read()
   await dialect.tryLookUps(signal)
+  return []
 }
-
-const faultOf = (error: unknown): string =>
-  error instanceof SignInRefused ? error.because : 'it cannot be tried'
 
 /** Ends early when the signal aborts; documents that other callers wait for are still read. */
 async function unlessAborted<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 // types, codes and the names of claims are read.
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import { refusedBy } from '../answers.ts'
+import { refusedBy, tokenRefusal } from '../answers.ts'
 
 /** The codes of a token endpoint that doubts the client, not the person. */
 const CLIENT_ERRORS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type']
@@ -13,11 +13,7 @@ export function refusalOf(error: unknown): SignInRefused {
   if (own) return own
   if (error instanceof AuthorizationResponseError)
     return refusedBy('authorization endpoint', error.error)
-  if (error instanceof ResponseBodyError) {
-    if (CLIENT_ERRORS.includes(error.error))
-      return new SignInRefused('provider_unusable', `the token endpoint says ${error.error}`)
-    return refusedBy('token endpoint', error.error)
-  }
+  if (error instanceof ResponseBodyError) return tokenRefusal(error.error, CLIENT_ERRORS)
   return new SignInRefused('provider_answer', `an answer of the provider: ${faultOf(error)}`)
 }
 

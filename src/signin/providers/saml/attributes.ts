@@ -1,10 +1,8 @@
 // The attributes of an Assertion (SAML Core 2.7.3). Pure.
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import { LONGEST_TEXT } from '../answers.ts'
 import { ASSERTION, childrenOf, wholeText } from './elements.ts'
 import type { XmlElement } from './xml.ts'
-
-/** Maximum length of a value: no field of a key has longer ones. */
-const LONGEST_VALUE = 1024
 
 /**
  * The values of an attribute, by its Name, else by its FriendlyName; empty texts are none.
@@ -43,10 +41,10 @@ export function attributeValues(
  */
 export function attributeText(assertion: XmlElement, name: string, setting: string): string | null {
   const [value = null, ...others] = attributeValues(assertion, name, setting)
-  if (others.length > 0 || (value?.length ?? 0) > LONGEST_VALUE)
+  if (others.length > 0 || (value?.length ?? 0) > LONGEST_TEXT)
     throw new SignInRefused(
       'provider_answer',
-      `the attribute of ${setting} must have one value of at most ${LONGEST_VALUE} characters`,
+      `the attribute of ${setting} must have one value of at most ${LONGEST_TEXT} characters`,
     )
   return value
 }

@@ -9,6 +9,7 @@ import {
   requireGroup,
 } from '../groups.ts'
 import type { ProviderIdentity } from '../provider.ts'
+import { LONGEST_TEXT } from '../answers.ts'
 import { issuerOf, nameIdOf } from './assertion-rules.ts'
 import { attributeText, attributeValues } from './attributes.ts'
 import { wholeText } from './elements.ts'
@@ -59,17 +60,14 @@ function groupsIn(assertion: XmlElement, settings: SamlProvider): readonly strin
   return filterGroups === true ? listedGroups(groups, allowedGroups) : groups
 }
 
-/** No field of a User has longer ones. */
-const LONGEST_GROUP = 1024
-
 /** The names, each once; empty ones are none. */
 function distinctGroups(names: readonly string[]): readonly string[] {
   if (names.length > MOST_GROUPS)
     throw groupsUnreadable(`the attribute of groupsAttr has more than ${MOST_GROUPS} groups`)
-  if (names.some((name) => name.length > LONGEST_GROUP))
+  if (names.some((name) => name.length > LONGEST_TEXT))
     throw new SignInRefused(
       'provider_answer',
-      `the attribute of groupsAttr has a group of more than ${LONGEST_GROUP} characters`,
+      `the attribute of groupsAttr has a group of more than ${LONGEST_TEXT} characters`,
     )
   return [...new Set(names.filter((name) => name !== ''))]
 }

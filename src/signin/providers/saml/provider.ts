@@ -1,16 +1,16 @@
 // Sign-in through a SAML 2.0 provider (contract 25.6 "saml"): the browser posts a request there, and brings a signed Response
 // back by a form. This process sends no request of its own.
 import type { SamlProvider } from '../../../api/config.gen.ts'
-import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import type {
-  AttemptSecrets,
-  CallbackBinding,
-  ProviderCallback,
-  ProviderEntrance,
-  ProviderHealth,
-  ProviderIdentity,
-  ProviderOptions,
-  SignInProvider,
+import {
+  type AttemptSecrets,
+  type CallbackBinding,
+  type ProviderCallback,
+  type ProviderEntrance,
+  type ProviderIdentity,
+  type ProviderOptions,
+  type SignInProvider,
+  healthOf,
+  usable,
 } from '../provider.ts'
 import { refuseUnlessExpected } from './assertion-rules.ts'
 import { encodedRequest } from './authn-request.ts'
@@ -24,10 +24,7 @@ const POST_BINDING: CallbackBinding = { method: 'POST', stateParameter: 'RelaySt
 export function createSamlProvider(options: ProviderOptions<SamlProvider>): SignInProvider {
   const { id, displayName, settings } = options
   const made = setupOf(options)
-  const setup = (): SamlSetup => {
-    if (typeof made === 'string') throw new SignInRefused('provider_unusable', made)
-    return made
-  }
+  const setup = (): SamlSetup => usable(made)
   const host = URL.parse(settings.ssoURL ?? '')?.host || id
   return {
     id,
@@ -37,7 +34,7 @@ export function createSamlProvider(options: ProviderOptions<SamlProvider>): Sign
     begin: async (secrets) => entranceOf(setup(), secrets),
     finish: async (callback, secrets, signal) => personIn(setup(), callback, secrets, signal),
     endSession: () => Promise.resolve(null),
-    check: () => healthOf(setup),
+    check: () => healthOf([], async () => (await setup().certificates()).warnings),
   }
 }
 
@@ -77,14 +74,4 @@ async function personIn(
     nowMs: clock.nowMs(),
   })
   return identityOf(message, settings)
-}
-
-async function healthOf(setup: () => SamlSetup): Promise<ProviderHealth> {
-  try {
-    const { warnings } = await setup().certificates()
-    return { fault: null, warnings }
-  } catch (error) {
-    const fault = error instanceof SignInRefused ? error.because : 'it cannot be tried'
-    return { fault, warnings: [] }
-  }
 }

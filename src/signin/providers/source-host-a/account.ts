@@ -1,7 +1,7 @@
 // The person whose token it is: account, e-mail address, organizations and teams (contract 25.6 "sourceHostA").
-import { shownName } from '../answers.ts'
 import { isMap, type Json, type JsonMap, ownValue } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import { LONGEST_TEXT, shownName } from '../answers.ts'
 import type { ProviderGroupName, ProviderIdentity } from '../provider.ts'
 import { type HostList, type PersonAccess, readList, readObject } from './api.ts'
 import { admittedGroups, type Memberships } from './membership.ts'
@@ -32,9 +32,6 @@ export async function readPerson(access: PersonAccess): Promise<Omit<ProviderIde
     groupsPrefix: '',
   }
 }
-
-/** Maximum length of any other text. */
-const LONGEST_TEXT = 1024
 
 /** The one address that is both primary and verified: anybody can enter any other. */
 async function primaryEmail(access: PersonAccess): Promise<string | null> {

@@ -2,8 +2,9 @@
 import { isList, isMap, type JsonMap } from '../../../domain/json/json.ts'
 import { type SignInReason, SignInRefused } from '../../../domain/signin/refusals.ts'
 import { boundedJson, boundedJsonMap } from '../answers.ts'
+import { everyPage, type ProviderPage } from '../look-up.ts'
 import type { OutgoingAnswer } from '../outgoing.ts'
-import { type NextPage, nextPage } from './pages.ts'
+import { nextPage } from './pages.ts'
 import type { SourceHostASetup } from './setup.ts'
 
 /** The form of the answers, as GitHub advises to name it. */
@@ -29,8 +30,6 @@ export async function readObject(access: PersonAccess, path: string): Promise<Js
   return value
 }
 
-const MOST_PAGES = 20
-const MOST_ENTRIES = 5000
 /** The largest page that GitHub offers. */
 const PAGE = 'per_page=100'
 
@@ -58,24 +57,19 @@ export async function readList<Entry>(
 ): Promise<readonly Entry[]> {
   const fault = (because: string): SignInRefused =>
     new SignInRefused(unreadable, `${path} ${because}`)
-  const found: Entry[] = []
-  let next: NextPage = { kind: 'page', url: `${access.setup.addresses.api}${path}?${PAGE}` }
-  for (let page = 0; next.kind === 'page'; page += 1) {
-    if (page === MOST_PAGES) throw fault(`has more than ${MOST_PAGES} pages`)
-    const { body, link } = await ask(access, next.url, path).catch((error: SignInRefused) => {
+  const pageAt = async (url: string): Promise<ProviderPage<Entry>> => {
+    const { body, link } = await ask(access, url, path).catch((error: SignInRefused) => {
       throw error.reason === 'provider_unusable' || unreadable === 'provider_answer'
         ? error
         : new SignInRefused(unreadable, error.because)
     })
     const entries = boundedJson(body)
     if (!isList(entries) || !entries.every(isMap)) throw fault('must be a list of objects')
-    if (found.length + entries.length > MOST_ENTRIES)
-      throw fault(`has more than ${MOST_ENTRIES} entries`)
-    found.push(...entries.map(entryOf))
-    next = nextPage(link, next.url)
+    const next = nextPage(link, url)
+    if (next.kind === 'elsewhere') throw fault('goes on at another server')
+    return { entries: entries.map(entryOf), next: next.kind === 'page' ? next.url : null }
   }
-  if (next.kind === 'elsewhere') throw fault('goes on at another server')
-  return found
+  return everyPage(`${access.setup.addresses.api}${path}?${PAGE}`, pageAt, fault)
 }
 
 /** @param path names the question in the refusal */

@@ -1,12 +1,13 @@
 // The code of a callback for a token (contract 25.6 "sourceHostA"). GitHub answers an error with 200.
 import type { JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
-import { boundedJsonMap, refusedBy } from '../answers.ts'
+import { boundedJsonMap, refusedBy, tokenRefusal } from '../answers.ts'
+import { formCall } from '../outgoing.ts'
 import type { AttemptSecrets, ProviderCallback } from '../provider.ts'
 import type { SourceHostASetup } from './setup.ts'
 
 /** The codes of a token endpoint that doubts the client, not the person. */
-const CLIENT_ERRORS: readonly string[] = [
+const CLIENT_ERRORS = [
   'incorrect_client_credentials',
   'invalid_client',
   'redirect_uri_mismatch',
@@ -35,7 +36,7 @@ async function askForToken(
   { code, verifier }: { readonly code: string; readonly verifier: string },
   signal: AbortSignal,
 ): Promise<JsonMap> {
-  const form = new URLSearchParams({
+  const call = formCall(`${addresses.site}/login/oauth/access_token`, {
     grant_type: 'authorization_code',
     client_id: clientId,
     client_secret: clientSecret,
@@ -43,14 +44,6 @@ async function askForToken(
     redirect_uri: redirectURI,
     code_verifier: verifier,
   })
-  const call = {
-    url: `${addresses.site}/login/oauth/access_token`,
-    headers: {
-      accept: 'application/json',
-      'content-type': 'application/x-www-form-urlencoded',
-    },
-    body: Buffer.from(form.toString()),
-  }
   const { status, body } = await send(call, signal)
   if (status === 404)
     throw new SignInRefused(
@@ -67,9 +60,7 @@ async function askForToken(
 const TOKEN = /^[!-~]{1,4096}$/
 
 function tokenIn({ error, access_token: token, token_type: type }: JsonMap): string {
-  if (typeof error === 'string' && CLIENT_ERRORS.includes(error))
-    throw new SignInRefused('provider_unusable', `the ${ENDPOINT} says ${error}`)
-  if (error !== undefined) throw refusedBy(ENDPOINT, error)
+  if (error !== undefined) throw tokenRefusal(error, CLIENT_ERRORS)
   const isBearer = typeof type === 'string' && type.toLowerCase() === 'bearer'
   if (typeof token === 'string' && TOKEN.test(token) && isBearer) return token
   throw new SignInRefused('provider_answer', `the ${ENDPOINT} gave no bearer token`)

@@ -1,7 +1,7 @@
 // Where the next page of a list is: header `Link` (RFC 8288), as GitHub sends it. Pure.
 
 /** Where the list goes on: nowhere, at a URL, or at an address that must not be asked. */
-export type NextPage =
+type NextPage =
   | { readonly kind: 'end' }
   | { readonly kind: 'page'; readonly url: string }
   | { readonly kind: 'elsewhere' }

@@ -1,13 +1,14 @@
 // Sign-in through GitHub (contract 25.6 "sourceHostA"): OAuth 2 without OpenID Connect. The API says who has signed in.
 import { createHash } from 'node:crypto'
 import type { SourceHostAProvider } from '../../../api/config.gen.ts'
-import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import {
   type AttemptSecrets,
   OAUTH_BINDING,
   type ProviderHealth,
   type ProviderOptions,
   type SignInProvider,
+  healthOf,
+  usable,
 } from '../provider.ts'
 import { readPerson } from './account.ts'
 import { tryApi } from './api.ts'
@@ -20,10 +21,7 @@ export function createSourceHostAProvider(
 ): SignInProvider {
   const { id, displayName, settings } = options
   const made = setupOf(options)
-  const setup = (): SourceHostASetup => {
-    if (typeof made === 'string') throw new SignInRefused('provider_unusable', made)
-    return made
-  }
+  const setup = (): SourceHostASetup => usable(made)
   const host = typeof made === 'string' ? id : new URL(made.addresses.site).host
   const warnings = settings.orgs?.length ? [] : [ADMITS_EVERYBODY]
   return {
@@ -38,25 +36,16 @@ export function createSourceHostAProvider(
       return { ...person, tokens: { accessToken, refreshToken: null, idToken: null } }
     },
     endSession: () => Promise.resolve(null),
-    check: async (signal) => ({ fault: await faultOf(setup, signal), warnings }),
+    check: (signal) =>
+      healthOf(warnings, async () => {
+        await tryApi(setup(), signal)
+        return []
+      }),
   }
 }
 
 const ADMITS_EVERYBODY: ProviderHealth['warnings'][number] =
   'it admits everybody who has an account there (orgs is empty)'
-
-/** Why the provider does not work; null = it works, as far as that shows without a person. */
-async function faultOf(
-  setup: () => SourceHostASetup,
-  signal: AbortSignal,
-): Promise<ProviderHealth['fault']> {
-  try {
-    await tryApi(setup(), signal)
-    return null
-  } catch (error) {
-    return error instanceof SignInRefused ? error.because : 'it cannot be tried'
-  }
-}
 
 /** E-mail addresses that are not public, and organizations with their teams. */
 const SCOPES = 'user:email read:org'

@@ -1,18 +1,8 @@
-import { lookup } from 'node:dns'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../../src/runtime/clock.ts'
-import { PUBLIC_ADDRESSES } from '../../../../src/signin/providers/addresses.ts'
 import { providersIn } from '../../../../src/signin/providers/in-settings.ts'
-import { NO_END } from '../../../support/oidc/sign-in.ts'
+import { contextWith } from '../../../support/providers/options.ts'
 
-const CONTEXT = {
-  publicUrl: 'https://platform.example.com',
-  filesDir: null,
-  addresses: PUBLIC_ADDRESSES,
-  resolve: lookup,
-  clock: systemClock(),
-  signal: NO_END,
-}
+const CONTEXT = contextWith()
 
 const saml = { ssoURL: 'https://sso.example.com/saml', caData: 'AAAA' }
 const oidc = { issuerUrl: 'https://id.example.com', clientId: 'platform' }

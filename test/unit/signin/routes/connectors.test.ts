@@ -1,18 +1,13 @@
 /** @module-tag no-retry */
 // Connectors end to end: routes, people and two GitHub stand-ins, which know people of the same names (contract 24.3, 24.4, 25.3,
 // 25.4, 27.1).
-import { lookup } from 'node:dns'
 import { describe, expect, it } from 'vitest'
 import type { Connector } from '../../../../src/api/config.gen.ts'
 import type { UserSpec } from '../../../../src/api/user.gen.ts'
-import { systemClock } from '../../../../src/runtime/clock.ts'
-import {
-  enterpriseAddresses,
-  PUBLIC_ADDRESSES,
-} from '../../../../src/signin/providers/addresses.ts'
+import { enterpriseAddresses } from '../../../../src/signin/providers/addresses.ts'
 import { providersIn } from '../../../../src/signin/providers/in-settings.ts'
 import type { Browser, ShownPage } from '../../../support/browser/browser.ts'
-import { NO_END } from '../../../support/oidc/sign-in.ts'
+import { contextWith } from '../../../support/providers/options.ts'
 import {
   HOST_CLIENT,
   hostAccount,
@@ -43,14 +38,7 @@ function configure(world: SignInWorld, connectors: readonly Led[], auth: object 
   world.providers = connectors.flatMap(({ connector, host }) =>
     providersIn(
       { connectors: [connector] },
-      {
-        publicUrl: PLATFORM,
-        filesDir: null,
-        addresses: { ...PUBLIC_ADDRESSES, sourceHostA: enterpriseAddresses(host.url) },
-        resolve: lookup,
-        clock: systemClock(),
-        signal: NO_END,
-      },
+      { ...contextWith({ sourceHostA: enterpriseAddresses(host.url) }), publicUrl: PLATFORM },
     ),
   )
   world.configure({ auth: { connectors: connectors.map(({ connector }) => connector), ...auth } })

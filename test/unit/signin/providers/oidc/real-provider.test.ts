@@ -65,7 +65,7 @@ describe('a person of oidc-provider', () => {
     onTestFinished(() => rm(filesDir, { recursive: true }))
     const caFile = join(filesDir, 'ca.crt')
     await writeFile(caFile, pair.caPem)
-    const issuer = await startIdentityProvider([client({})], pair)
+    const issuer = await startIdentityProvider([client({})], { tls: pair })
     const { identity } = await signedIn(issuer, { caFile }, 'grace', filesDir)
     expect(identity).toMatchObject({ username: 'grace', groups: [{ name: 'developers' }] })
   })
