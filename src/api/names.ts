@@ -241,6 +241,12 @@ export const SIGN_IN_STATUS_CONFIG_MAP = 'platform-sign-in-status'
 /** Type of the Secrets that hold a session of a person (contract 25.4). */
 export const SESSION_TYPE = `${GROUP}/session`
 
+/**
+ * On a ConfigMap of the sign-in namespace, with any value: data key `report` says what a sign-in provider has said of the person
+ * of a Login key since the sign-in, JSON as in domain/signin/identity-report.ts. Its name is the key's.
+ */
+export const IDENTITY_REPORT_LABEL = `${GROUP}/identity-report`
+
 /** Audience of the token by which the gateway authenticates to the sign-in process (contract 25.1). */
 export const SIGN_IN_AUDIENCE = 'sign-in'
 

@@ -178,3 +178,11 @@ export class SignInRefused extends Error {
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
+
+/** A provider takes a code or token no more: it was withdrawn or used, or the person is gone there (contract 25.7). */
+export class GrantEnded extends SignInRefused {
+  /** @param because as of SignInRefused */
+  constructor(because: string) {
+    super('provider_refused', because, { detail: 'invalid_grant' })
+  }
+}

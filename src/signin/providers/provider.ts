@@ -103,6 +103,35 @@ export interface CallbackBinding {
 /** The binding of OAuth. */
 export const OAUTH_BINDING: CallbackBinding = { method: 'GET', stateParameter: 'state' }
 
+/** An account that has signed in, as it was then or at its last refresh. */
+export interface KnownAccount {
+  /** `<authority>#<id at the provider>`. */
+  readonly subject: string
+  readonly tokens: ProviderTokens
+}
+
+/** Asks a provider again about people who have signed in (contract 25.7). */
+export interface ProviderRefresh {
+  /**
+   * Whether the provider that the settings name now is the one that vouched for the account: another one gets no token of it.
+   * True while the settings are unusable.
+   */
+  readonly knows: (subject: string) => boolean
+  /** Whether there is a token to ask with. */
+  readonly isPossible: (tokens: ProviderTokens) => boolean
+  /**
+   * Who the account is now, after every check of a sign-in.
+   *
+   * @param keep stores the tokens that replace the account's, before anything else is asked: the old ones may have ended
+   * @throws SignInRefused, GrantEnded where the provider takes the token no more; what `keep` throws
+   */
+  readonly ask: (
+    account: KnownAccount,
+    keep: (tokens: ProviderTokens) => Promise<void>,
+    signal: AbortSignal,
+  ) => Promise<ProviderIdentity>
+}
+
 /** The state of one provider, for condition SignInReady (contract 27.1). */
 export interface ProviderHealth {
   /** Why it does not work, in a sentence without a value of the provider; null = it works. */
@@ -136,6 +165,8 @@ export interface SignInProvider {
     secrets: AttemptSecrets,
     signal: AbortSignal,
   ) => Promise<ProviderIdentity>
+  /** null = the provider can't be asked again. */
+  readonly refresh: ProviderRefresh | null
   /** The address that ends the session at the provider; null = it has none. Never throws. */
   readonly endSession: (idToken: string | null, signal: AbortSignal) => Promise<URL | null>
   /** Tries the provider, as far as that needs no person: reads its documents and its files. Never throws. */

@@ -90,6 +90,7 @@ export function fakeProvider(
         throw new SignInRefused('provider_answer', 'the code of the provider')
       return Promise.resolve(identity())
     },
+    refresh: null,
     endSession: (idToken) =>
       Promise.resolve(
         new URL(

@@ -33,6 +33,7 @@ export function createOidcClient(
     }),
     finish: (callback, secrets, signal) =>
       unlessAborted(signal, () => exchangeCode(setup(), callback, secrets, signal)),
+    refresh: null,
     endSession: (idToken, signal) =>
       unlessAborted(signal, () => endSessionUrl(setup(), idToken)).catch(() => null),
     check: (signal) =>

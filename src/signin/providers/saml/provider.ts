@@ -33,6 +33,7 @@ export function createSamlProvider(options: ProviderOptions<SamlProvider>): Sign
     binding: POST_BINDING,
     begin: async (secrets) => entranceOf(setup(), secrets),
     finish: async (callback, secrets, signal) => personIn(setup(), callback, secrets, signal),
+    refresh: null,
     endSession: () => Promise.resolve(null),
     check: () => healthOf([], async () => (await setup().certificates()).warnings),
   }

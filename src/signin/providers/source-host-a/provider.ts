@@ -35,6 +35,7 @@ export function createSourceHostAProvider(
       const person = await readPerson({ setup: setup(), accessToken, signal })
       return { ...person, tokens: { accessToken, refreshToken: null, idToken: null } }
     },
+    refresh: null,
     endSession: () => Promise.resolve(null),
     check: (signal) =>
       healthOf(warnings, async () => {

@@ -141,6 +141,7 @@ describe('a provider that hangs (25.5)', () => {
     world.providers = [
       {
         ...fakeProvider('oidc', () => world.identity),
+        refresh: null,
         endSession: () => new Promise(() => undefined),
       },
     ]
