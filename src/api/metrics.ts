@@ -133,6 +133,10 @@ export const METRIC_HELP = {
   platform_sign_in_passwords_waiting: 'Passwords that wait to be checked.',
   platform_sign_in_teams_not_created_total:
     'Sign-ins with groups for which no Team was created, because there are too many Teams.',
+  platform_identity_refresh_total:
+    'Questions to sign-in providers about people who have signed in, by kind of provider and outcome.',
+  platform_identity_refresh_overdue_seconds:
+    'By how much the provider has missed the interval to confirm the most overdue person, in seconds; 0 if it has not.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

@@ -1,6 +1,7 @@
 // Every request of the sign-in process: who calls, the route, what became of it (contract 25.1, 25.2). An error that is not
 // foreseen shows nothing of itself.
 import type { OutgoingHttpHeaders } from 'node:http'
+import { PASSWORD } from '../domain/settings/providers.ts'
 import { SIGN_IN_REFUSALS, type SignInReason, SignInRefused } from '../domain/signin/refusals.ts'
 import type { SignInOutcome } from '../domain/signin/outcome.ts'
 import { NoResponseError, StatusError } from '../kube/client/api-error.ts'
@@ -18,7 +19,7 @@ import {
   signInRequest,
 } from './http/request.ts'
 import { refusalPage } from './pages/login.ts'
-import { PASSWORD, type RouteParts, Trace } from './routes/route.ts'
+import { type RouteParts, Trace } from './routes/route.ts'
 import { type FoundRoute, routeOf } from './routes/table.ts'
 import type { SignInState } from './settings.ts'
 

@@ -1,6 +1,7 @@
 // The settings of signing in, followed (contract 6.8, 25.8): each change is in force at once, for attempts under way as well.
 import { SIGN_IN_SETTINGS_SECRET } from '../api/names.ts'
 import { type Secret, secretText } from '../api/objects.ts'
+import { PASSWORD } from '../domain/settings/providers.ts'
 import { matchesAny } from '../domain/settings/formats.ts'
 import { type SignInSettings, signInSettingsIn } from '../domain/settings/secret-settings.ts'
 import type { FullObject, Store } from '../kube/informer/store.ts'
@@ -115,4 +116,20 @@ function filterOf(patterns: readonly string[]): GroupFilter | null {
   } catch {
     return null
   }
+}
+
+/**
+ * Whether the settings still have the provider of a session, and it is the one that vouched for the account.
+ *
+ * @param provider id of the provider, or `password`
+ */
+export function isSetUp(
+  { provider, subject }: { readonly provider: string; readonly subject: string },
+  { settings, publicUrl, providers }: Pick<SignInState, 'settings' | 'publicUrl' | 'providers'>,
+): boolean {
+  if (provider === PASSWORD) return settings.auth?.password?.disabled !== true
+  // Without an address nothing is offered, whatever is set up.
+  if (publicUrl === null) return true
+  const found = providers.get(provider)
+  return found !== undefined && found.refresh?.knows(subject) !== false
 }

@@ -6,9 +6,11 @@ import { CONTROLLER_NAME, SIGN_IN_CA_CONFIG_MAP } from '../../api/names.ts'
 import { type KubeClient, createClient } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { PROGRAM_VERSION } from '../../runtime/flags.ts'
+import { throttledWarnings } from '../../runtime/log-throttle.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { reportProviders } from '../../signin/provider-report.ts'
+import { refreshSessions } from '../../signin/refresh/refresh-loop.ts'
 import { sweepSessions } from '../../signin/sessions/sweep.ts'
 import { authorityPublisher } from '../shared/authority.ts'
 import { startCertificate } from '../shared/certificate.ts'
@@ -48,14 +50,14 @@ async function start(self: SignInProcess): Promise<void> {
   const client = createClient(deps)
   const api = startSignInApi(self, client)
   await serve(self, client, deps, api)
-  const { acquired } = await joinElection(self, {
+  const leadership = await joinElection(self, {
     kubeconfig: settings.kubeconfig,
     leaderElection: settings.leaderElection,
     lease: { namespace: settings.namespace, name: SIGN_IN_LEASE },
     identity,
   })
-  await acquired
-  lead(self, client, api)
+  await leadership.acquired
+  lead(self, client, api, leadership.mayWrite)
 }
 
 /** Serves the gateway, and probes. */
@@ -94,16 +96,37 @@ async function serve(
   log.info({ port }, 'serving signing in')
 }
 
+/** How long refreshes that are under way may take when the process stops: their tokens would be lost. */
+const REFRESHES_STOP_WITHIN_MS = 12_000
+
 /** Starts the work of the replica that leads. */
 function lead(
-  { settings, clock, log, lifecycle }: SignInProcess,
+  { settings, clock, log, lifecycle, metrics }: SignInProcess,
   client: KubeClient,
   api: SignInApi,
+  mayLead: () => void,
 ): void {
   const { namespace } = settings
   const signal = lifecycle.stopping
   void reportProviders({ client, namespace, settings: api.settings, clock, log, signal })
   const { users, stores, passwords } = api
-  const { secrets } = stores
-  void sweepSessions({ client, namespace, secrets, users, passwords, clock, log, signal })
+  const shared = {
+    client,
+    namespace,
+    secrets: stores.secrets,
+    settings: api.settings,
+    clock,
+    log,
+    signal,
+  }
+  void sweepSessions({ ...shared, users, passwords, graceMs: settings.removedProviderGraceMs })
+  const refreshes = refreshSessions({
+    ...shared,
+    people: api.people,
+    intervalMs: settings.refreshIntervalMs,
+    observer: metrics.refreshes,
+    mayLead,
+    warn: throttledWarnings(clock, log),
+  })
+  lifecycle.onStop('refreshes of sessions', REFRESHES_STOP_WITHIN_MS, () => refreshes.drain())
 }

@@ -10,6 +10,7 @@ import {
   type FlagValue,
   switchValue,
 } from '../../runtime/flags.ts'
+import { parseDuration } from '../../domain/time.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import type { CertificateFiles } from '../../serving/tls/key-pair.ts'
 import {
@@ -53,6 +54,10 @@ export interface SignInProcessSettings {
   readonly filesDir: string | null
   readonly addresses: ProviderAddresses
   readonly maxTeams: number
+  /** In milliseconds. */
+  readonly refreshIntervalMs: number
+  /** In milliseconds; null = sessions outlive their provider. */
+  readonly removedProviderGraceMs: number | null
   readonly bindAddress: BindAddress
   /** null = this process generates a certificate. */
   readonly certificateFiles: CertificateFiles | null
@@ -75,6 +80,23 @@ const accountValue: FlagValue<string | null> = {
 }
 
 /** Base address of a provider: a sovereign cloud's, or that of a test on this machine. */
+/** How often providers are asked again, in milliseconds. Keys are refused 24 hours after the last answer. */
+const refreshIntervalValue: FlagValue<number> = {
+  placeholder: '<duration>',
+  accepts: 'a duration from 1s to 12h, such as 30m',
+  read: (text) => {
+    const ms = parseDuration(text)
+    return ms !== null && ms >= 1000 && ms <= 12 * 3_600_000 ? ms : undefined
+  },
+}
+
+/** In milliseconds; null = for ever. */
+const graceValue: FlagValue<number | null> = {
+  placeholder: '<duration>',
+  accepts: 'a duration such as 15m or 0s, or never',
+  read: (text) => (text === 'never' ? null : (parseDuration(text) ?? undefined)),
+}
+
 const providerUrlValue: FlagValue<string> = {
   placeholder: '<url>',
   accepts: 'an https URL, or an http one of a loopback address, without a slash at its end',
@@ -142,6 +164,16 @@ const FLAGS = {
     value: countValue(MAX_TEAMS),
     fallback: '2000',
     help: 'Number of Teams at which a sign-in creates no more for new groups.',
+  },
+  'identity-refresh-interval': {
+    value: refreshIntervalValue,
+    fallback: '1h',
+    help: 'How often a provider is asked again about each person who has signed in there, give or take 10 %.',
+  },
+  'removed-provider-grace': {
+    value: graceValue,
+    fallback: '15m',
+    help: 'How long a provider may be missing in the settings before the keys of its sign-ins end; never = they outlive it.',
   },
   'bind-address': {
     ...SERVING_FLAGS['bind-address'],
@@ -216,6 +248,8 @@ function settingsOf(values: SignInFlagValues, platformNamespace: string): SignIn
     filesDir: values['files-dir'],
     addresses: addressesIn(values),
     maxTeams: values['max-teams'],
+    refreshIntervalMs: values['identity-refresh-interval'],
+    removedProviderGraceMs: values['removed-provider-grace'],
     bindAddress: values['bind-address'],
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },

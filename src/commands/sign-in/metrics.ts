@@ -9,7 +9,7 @@ import {
   TOKEN_REVIEWS,
   USERS,
 } from '../../api/names.ts'
-import { PROVIDERS } from '../../domain/settings/providers.ts'
+import { PASSWORD, PROVIDERS } from '../../domain/settings/providers.ts'
 import { SIGN_IN_REFUSALS } from '../../domain/signin/refusals.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'
@@ -23,7 +23,10 @@ import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate
 import type { AttemptReport } from '../../signin/handler.ts'
 import { PEOPLE_WRITE_REASONS } from '../../signin/people/writes.ts'
 import { REPORT_WRITE_REASONS } from '../../signin/provider-report.ts'
+import type { RefreshObserver } from '../../signin/refresh/refresh-loop.ts'
+import type { RefreshResult } from '../../signin/refresh/refresh-session.ts'
 import { SEALING_WRITE_REASONS } from '../../signin/sealing/keep.ts'
+import { IDENTITY_REPORT_WRITE_REASONS } from '../../signin/sessions/identity-reports.ts'
 import { LOGIN_KEY_WRITE_REASONS, SESSION_WRITE_REASONS } from '../../signin/sessions/writes.ts'
 import { AUTHORITY_WRITE_REASONS } from '../shared/authority.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
@@ -42,6 +45,7 @@ interface SignInMetrics extends ClientMetrics, ServerMetrics {
   readonly attempted: (report: AttemptReport) => void
   readonly passwordsWaiting: (count: number) => void
   readonly teamsFull: () => void
+  readonly refreshes: RefreshObserver
   readonly scrape: Scrape
 }
 
@@ -65,7 +69,13 @@ export function createSignInMetrics(): SignInMetrics {
             ...CERTIFICATE_WRITE_REASONS,
           ]),
         ],
-        [CONFIG_MAPS.kind]: [...REPORT_WRITE_REASONS, ...AUTHORITY_WRITE_REASONS],
+        [CONFIG_MAPS.kind]: [
+          ...new Set([
+            ...REPORT_WRITE_REASONS,
+            ...AUTHORITY_WRITE_REASONS,
+            ...IDENTITY_REPORT_WRITE_REASONS,
+          ]),
+        ],
         [TOKEN_REVIEWS.kind]: ['review'],
         [LEASES.kind]: LEASE_WRITE_REASONS,
       },
@@ -75,13 +85,14 @@ export function createSignInMetrics(): SignInMetrics {
     ...leaderMetrics(make, SIGN_IN_LEASE),
     ...serverMetrics(make),
     ...attemptMetrics(make),
+    refreshes: refreshMetrics(make),
     scrape,
   }
 }
 
 /** For attempts that name no provider: Prometheus takes an empty label for none. */
 const NO_PROVIDER = 'none'
-const PROVIDER_KINDS = [...PROVIDERS, 'password', NO_PROVIDER]
+const PROVIDER_KINDS = [...PROVIDERS, PASSWORD, NO_PROVIDER]
 const OUTCOMES = ['begun', 'signed_in', 'signed_out'] as const
 const STEP_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -111,5 +122,27 @@ function attemptMetrics({ counter, gauge, histogram }: Instruments<MetricName>):
     },
     passwordsWaiting: (count) => waiting.set(count),
     teamsFull: () => full.inc(),
+  }
+}
+
+const REFRESH_OUTCOMES: readonly RefreshResult[] = [
+  'refreshed',
+  'identity_gone',
+  'sign_in_again',
+  'failed',
+]
+
+function refreshMetrics({ counter, gauge }: Instruments<MetricName>): RefreshObserver {
+  const refreshes = counter(
+    'platform_identity_refresh_total',
+    PROVIDERS.flatMap((provider) => REFRESH_OUTCOMES.map((outcome) => ({ provider, outcome }))),
+  )
+  const overdue = gauge('platform_identity_refresh_overdue_seconds', [{}])
+  return {
+    refreshed: (provider, outcome) => {
+      // Nobody was asked.
+      if (outcome !== 'superseded') refreshes.inc({ provider, outcome })
+    },
+    overdue: (seconds) => overdue.set(seconds),
   }
 }

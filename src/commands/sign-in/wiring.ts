@@ -37,6 +37,7 @@ export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
   readonly handler: ServerHandler
   readonly stores: SignInStores
   readonly users: SignInUsers
+  readonly people: RouteParts['people']
   readonly settings: FollowedSignInSettings
   readonly passwords: PasswordHashes
   readonly readiness: Readiness
@@ -68,10 +69,11 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     clock,
     observer: { waiting: metrics.passwordsWaiting },
   })
+  const people = peopleDeps(self, client, { users, teams })
   const deps: RouteParts = {
     state: followed.current,
     sealingKeys: kept.current,
-    people: peopleDeps(self, client, { users, teams }),
+    people,
     sessions: { client, namespace, gateway: gateway.client, clock, log },
     gateway: gateway.client,
     beginnings: new ProviderLimits(),
@@ -87,6 +89,7 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     handler: createSignInHandler({ deps, callerOf, reported: metrics.attempted, log, signal }),
     stores,
     users,
+    people,
     settings: followed,
     passwords,
     readiness: readinessOf(followed, kept, gateway.fault),

@@ -23,3 +23,6 @@ export const connectorId: FormatCheck = (text) => {
     ? null
     : 'is not an id: it stands in a URL; use letters, digits, ., _, ~ and -, a letter or digit first'
 }
+
+/** Id and kind of the one way to sign in that needs no provider. */
+export const PASSWORD = 'password'

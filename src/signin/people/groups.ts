@@ -52,6 +52,14 @@ export function mergedMemberships(
   return merged
 }
 
+/** Whether two lists have the same groups, in any order. */
+export function sameMemberships(some: readonly UserGroup[], others: readonly UserGroup[]): boolean {
+  const known = new Set(some.map(membershipKey))
+  return some.length === others.length && others.every((one) => known.has(membershipKey(one)))
+}
+
+const membershipKey = ({ connector, name }: UserGroup): string => JSON.stringify([connector, name])
+
 const tooMany = (): SignInRefused =>
   new SignInRefused('too_many_groups', `more than ${MOST_GROUPS} groups after groupsFilters`)
 

@@ -30,6 +30,8 @@ export interface SignInUser extends PlatformUser {
   readonly email: string
   readonly hasStatus: boolean
   readonly memberships: readonly UserGroup[]
+  /** Connectors whose groups the User has although no identity names them any more. */
+  readonly strayConnectors: readonly string[]
 }
 
 /** A User as it is kept in memory: without groups, which 10,000 people may have 200 of each. */
@@ -42,14 +44,26 @@ export function signInUserOf(object: KubeObject): SignInUser {
   const user = object as User
   const { identities, email }: Untyped<UserSpec> = fieldsOf(user.spec)
   const { groups }: Untyped<UserStatus> = fieldsOf(user.status)
+  const accounts = Array.isArray(identities) ? identities.map(identityOf) : []
+  const memberships = Array.isArray(groups) ? groups.flatMap(membershipOf) : []
   return {
     ...userOf(user, (text) => hash('sha256', text)),
-    identities: Array.isArray(identities) ? identities.map(identityOf) : [],
+    identities: accounts,
     passwordRef: passwordRefOf(user),
     email: stringOf(email) ?? '',
     hasStatus: user.status !== undefined,
-    memberships: Array.isArray(groups) ? groups.flatMap(membershipOf) : [],
+    memberships,
+    strayConnectors: strayOf(memberships, accounts),
   }
+}
+
+function strayOf(
+  memberships: readonly UserGroup[],
+  accounts: readonly UserAccount[],
+): readonly string[] {
+  const known = new Set(accounts.map(({ connector }) => connector))
+  const stray = memberships.filter(({ connector }) => !known.has(connector))
+  return [...new Set(stray.map(({ connector }) => connector))]
 }
 
 function identityOf(entry: unknown): UserAccount {

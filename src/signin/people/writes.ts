@@ -12,7 +12,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ProviderGroupName, ProviderIdentity } from '../providers/provider.ts'
-import { type GroupTeam, mergedMemberships, newTeams } from './groups.ts'
+import { type GroupTeam, mergedMemberships, newTeams, sameMemberships } from './groups.ts'
 import {
   type Account,
   type AccountStep,
@@ -24,7 +24,7 @@ import {
 import { type SignInUser, type SignInUsers, signInUserOf } from './sign-in-user.ts'
 
 /** Why people are written, for metrics. */
-export const PEOPLE_WRITE_REASONS = ['create', 'claim', 'signIn'] as const
+export const PEOPLE_WRITE_REASONS = ['create', 'claim', 'signIn', 'groups'] as const
 
 /** The writer's view of the cluster. */
 export interface PeopleDeps {
@@ -161,7 +161,7 @@ async function patchUser(
   { name, resourceVersion }: SignInUser,
   operations: readonly PatchOperation[],
   reason: (typeof PEOPLE_WRITE_REASONS)[number],
-  { client, users }: PeopleDeps,
+  { client, users }: StatusDeps,
   subresource?: 'status',
 ): Promise<SignInUser> {
   const test: PatchOperation = {
@@ -206,17 +206,56 @@ export async function recordSignIn(
   { connector, groups, email }: SignInRecord,
   deps: PeopleDeps,
 ): Promise<void> {
+  const written = await writeStatus(user, 'signIn', deps, ({ memberships }) => ({
+    groups: mergedMemberships(memberships, connector, groups),
+    lastSignIn: formatTimestamp(deps.clock.nowMs()),
+  }))
+  await recordEmail(written, email, deps)
+}
+
+/**
+ * Writes what groups of this connector the person has now, if they are others.
+ *
+ * @throws SignInRefused `too_many_groups`
+ */
+export async function recordGroups(
+  user: SignInUser,
+  connector: string,
+  groups: readonly ProviderGroupName[],
+  deps: StatusDeps,
+): Promise<void> {
+  await writeStatus(user, 'groups', deps, ({ memberships }) => {
+    const merged = mergedMemberships(memberships, connector, groups)
+    return sameMemberships(memberships, merged) ? null : { groups: merged }
+  })
+}
+
+/** The parts that a write of a status needs. */
+export type StatusDeps = Pick<PeopleDeps, 'client' | 'users'>
+
+/**
+ * Writes fields of the status, again when the User has changed meanwhile.
+ *
+ * @param fieldsFor gives them for the User as it is; null = nothing is to be written
+ * @returns the User as it is then
+ */
+async function writeStatus(
+  user: SignInUser,
+  reason: (typeof PEOPLE_WRITE_REASONS)[number],
+  deps: StatusDeps,
+  fieldsFor: (user: SignInUser) => Readonly<Record<string, unknown>> | null,
+): Promise<SignInUser> {
   let current = user
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const memberships = mergedMemberships(current.memberships, connector, groups)
-    const fields = { groups: memberships, lastSignIn: formatTimestamp(deps.clock.nowMs()) }
+    const fields = fieldsFor(current)
+    if (fields === null) return current
     const whole: PatchOperation = { op: 'add', path: '/status', value: fields }
     const each = Object.entries(fields).map(
       ([field, value]): PatchOperation => ({ op: 'add', path: `/status/${field}`, value }),
     )
     const operations = current.hasStatus ? each : [whole]
-    const written = await unlessConflict(patchUser(current, operations, 'signIn', deps, 'status'))
-    if (written !== null) return recordEmail(written, email, deps)
+    const written = await unlessConflict(patchUser(current, operations, reason, deps, 'status'))
+    if (written !== null) return written
     const read = await readUser(current.username, deps)
     if (read === null || read.uid !== current.uid)
       throw new SignInRefused('key_not_made', 'the User was deleted meanwhile')

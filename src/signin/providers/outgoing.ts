@@ -159,11 +159,31 @@ const refusedUrl = (fault: string): SignInRefused =>
 /** Codes of Node, such as ECONNREFUSED; other texts may quote the provider. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/
 
+/** Codes of errors before a byte of the request has left. */
+const UNSENT: readonly unknown[] = [
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+]
+
+/** No connection: the provider has seen nothing of the request. */
+class ProviderNotConnected extends SignInRefused {
+  constructor(code: string) {
+    super('provider_unreachable', `no answer of the provider: ${code}`)
+  }
+}
+
+/** Whether the provider has seen nothing of the request that was refused. */
+export const isUnsent = (refused: SignInRefused): boolean => refused instanceof ProviderNotConnected
+
 function refusalOf(error: unknown): SignInRefused {
   if (error instanceof SignInRefused) return error
   if (error instanceof AddressRefused) return refusedUrl(`has an address that ${error.fault}`)
   if (error instanceof AnswerTooLarge) return new SignInRefused('provider_answer', error.message)
   const { code } = error as NodeJS.ErrnoException
+  if (code !== undefined && UNSENT.includes(code)) return new ProviderNotConnected(code)
   const known = CODE.test(code ?? '') ? `: ${code}` : ''
   return new SignInRefused('provider_unreachable', `no answer of the provider${known}`)
 }

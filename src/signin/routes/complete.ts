@@ -16,7 +16,7 @@ interface ProvenPerson {
   readonly user: SignInUser
   readonly session: Pick<
     SignInSession,
-    'name' | 'subject' | 'identity' | 'passwordDigest' | 'tokens'
+    'name' | 'subject' | 'identity' | 'passwordDigest' | 'tokens' | 'refresh'
   >
 }
 
@@ -33,6 +33,8 @@ export function storeSession(
     madeMs: deps.clock.nowMs(),
     takenMs: null,
     keyUid: null,
+    removedMs: null,
+    endedMs: null,
   }
   return createSession(whole, deps.sessions)
 }

@@ -6,7 +6,7 @@ import { SESSION_COOKIE, clearCookie } from '../http/cookies.ts'
 import { type LoginChoices, loginPage, personPage } from '../pages/login.ts'
 import type { SignInProvider } from '../providers/provider.ts'
 import { browserSessionIn } from '../sessions/session.ts'
-import { endKey, readSession } from '../sessions/writes.ts'
+import { changeSession, endKey, endedSession, readSession } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 import type { RouteContext } from './route.ts'
 
@@ -49,6 +49,9 @@ export async function logoutRoute(context: RouteContext): Promise<RouteAnswer> {
   const stored = await readSession(session.name, deps.sessions)
   trace.of(stored?.session)
   await endKey(session.name, deps.sessions)
+  // Without its key it ends by itself, only later.
+  const ended = () => endedSession(deps.clock.nowMs())
+  await changeSession(session.name, ended, 'end', deps.sessions).catch(() => null)
   trace.outcome = 'signed_out'
   const provider = state.providers.get(trace.provider)
   const idToken = stored?.session.tokens.idToken ?? null

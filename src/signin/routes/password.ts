@@ -1,5 +1,6 @@
 // Signing in with a password (contract 25.2, 25.5).
 import { isLockedOut } from '../../domain/people/user.ts'
+import { PASSWORD } from '../../domain/settings/providers.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import type { RouteAnswer } from '../answers.ts'
@@ -12,7 +13,7 @@ import { readUser, recordSignIn } from '../people/writes.ts'
 import { NO_TOKENS } from '../sessions/session.ts'
 import { type MadeKey, makeKey } from '../sessions/writes.ts'
 import { completeSignIn, isKnownBrowser, storeSession } from './complete.ts'
-import { PASSWORD, type RouteContext } from './route.ts'
+import type { RouteContext } from './route.ts'
 
 /** Largest form or JSON body. */
 export const MAX_BODY_BYTES = 65_536
@@ -40,7 +41,14 @@ export async function passwordRoute(context: RouteContext): Promise<RouteAnswer>
   await recordSignIn(user, { connector: PASSWORD, groups: [], email: null }, deps.people)
   const name = signInName(PASSWORD, deps.random(STATE_BYTES).toString('base64url'))
   const identity = { connector: PASSWORD, userId: user.username, username: user.username }
-  const session = { name, subject: '', identity, passwordDigest, tokens: NO_TOKENS }
+  const session = {
+    name,
+    subject: '',
+    identity,
+    passwordDigest,
+    tokens: NO_TOKENS,
+    refresh: null,
+  }
   const person = { user, session }
   if (request.contentType !== JSON_TYPE) return completeSignIn(context, person, destination)
   const stored = await storeSession(context, person)

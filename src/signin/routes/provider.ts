@@ -19,10 +19,11 @@ import { makeTeams, recordSignIn, userOfAccount } from '../people/writes.ts'
 import type {
   CallbackBinding,
   ProviderEntrance,
-  ProviderGroupName,
   ProviderIdentity,
   SignInProvider,
 } from '../providers/provider.ts'
+import { keyIdentity } from '../sessions/key-identity.ts'
+import { confirmedAt } from '../sessions/refresh-state.ts'
 import { completeSignIn } from './complete.ts'
 import type { RouteContext } from './route.ts'
 
@@ -88,6 +89,9 @@ export async function callbackRoute(context: RouteContext, id: string): Promise<
       identity: keyIdentity(id, identity, groups),
       passwordDigest: null,
       tokens: identity.tokens,
+      refresh: provider.refresh?.isPossible(identity.tokens)
+        ? confirmedAt(deps.clock.nowMs())
+        : null,
     }
     return completeSignIn(context, { user, session }, attempt)
   })
@@ -116,26 +120,4 @@ async function personOf({ state, deps }: RouteContext, id: string, identity: Pro
   await recordSignIn(user, { connector: id, groups, email: identity.email }, deps.people)
   if (creates.teams) await makeTeams(id, groups, deps.people)
   return { user, groups }
-}
-
-/** Characters of a text that the schema of keys takes; a longer one is left out. */
-const LONGEST_TEXT = 1024
-
-/** Field `identity` of the key: a record of what the provider said, with the groups that were kept. It grants nothing. */
-function keyIdentity(
-  connector: string,
-  identity: ProviderIdentity,
-  groups: readonly ProviderGroupName[],
-): Readonly<Record<string, unknown>> {
-  const { userId, username, preferredUsername, email, emailVerified, extraClaims } = identity
-  const texts = Object.entries({ userId, username, preferredUsername, email }).filter(
-    ([, text]) => text !== null && text.length <= LONGEST_TEXT,
-  )
-  return {
-    connector,
-    ...Object.fromEntries(texts),
-    emailVerified,
-    ...(Object.keys(extraClaims).length === 0 ? {} : { extraClaims }),
-    ...(groups.length === 0 ? {} : { groups: groups.map(({ name }) => name) }),
-  }
 }

@@ -15,9 +15,6 @@ import type { SignInSession } from '../sessions/session.ts'
 import type { SessionDeps } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 
-/** Id and kind of the one way to sign in that needs no provider. */
-export const PASSWORD = 'password'
-
 /** The parts that the routes share. */
 export interface RouteParts {
   /** null = no settings have been seen. */

@@ -7,6 +7,7 @@ import type { NamedObject } from '../../kube/client/client.ts'
 import { SESSION_COOKIE } from '../http/cookies.ts'
 import type { ProviderTokens } from '../providers/provider.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
+import { type RefreshState, refreshStateIn } from './refresh-state.ts'
 
 /** A session. */
 export interface SignInSession {
@@ -31,6 +32,12 @@ export interface SignInSession {
   /** SHA-256 in hex of the password's hash; null = another provider. */
   readonly passwordDigest: string | null
   readonly tokens: ProviderTokens
+  /** null = it is not refreshed: a password, or a provider that can't be asked again. */
+  readonly refresh: RefreshState | null
+  /** Since when its provider is not in the settings, in epoch milliseconds; null = it is. */
+  readonly removedMs: number | null
+  /** Since when it is over whatever its key says, in epoch milliseconds: signed out, or the person is gone; null = it is not. */
+  readonly endedMs: number | null
 }
 
 /** The tokens of a person without a provider. */
@@ -60,7 +67,7 @@ export function sessionIn(secret: Secret): SignInSession | null {
   const [provider, subject, user, userUid] = ['provider', 'subject', 'user', 'userUid'].map(
     (field) => stringOf(fields[field]),
   )
-  const { takenMs, madeMs, keyUid, passwordDigest, identity, tokens } = fields
+  const { madeMs, keyUid, passwordDigest, identity, tokens } = fields
   if (!provider || subject === undefined || !user || !userUid || typeof madeMs !== 'number')
     return null
   const { refreshToken, accessToken, idToken } = fieldsOf(tokens)
@@ -72,7 +79,7 @@ export function sessionIn(secret: Secret): SignInSession | null {
     userUid,
     identity: fieldsOf(identity),
     madeMs,
-    takenMs: typeof takenMs === 'number' ? takenMs : null,
+    takenMs: numberIn(fields, 'takenMs'),
     keyUid: stringOf(keyUid) ?? null,
     passwordDigest: stringOf(passwordDigest) ?? null,
     tokens: {
@@ -80,7 +87,15 @@ export function sessionIn(secret: Secret): SignInSession | null {
       accessToken: stringOf(accessToken) ?? null,
       idToken: stringOf(idToken) ?? null,
     },
+    refresh: refreshStateIn(fields['refresh']),
+    removedMs: numberIn(fields, 'removedMs'),
+    endedMs: numberIn(fields, 'endedMs'),
   }
+}
+
+function numberIn(fields: Readonly<Record<string, unknown>>, name: string): number | null {
+  const value = fields[name]
+  return typeof value === 'number' ? value : null
 }
 
 /** What the cookie of a browser holds. The key is secret. */

@@ -7,10 +7,19 @@ import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { Rounds } from '../../runtime/concurrency/rounds.ts'
 import { type PasswordHashes, readPasswordDigest } from '../people/password-hashes.ts'
 import type { SignInUsers } from '../people/sign-in-user.ts'
-import { readUser } from '../people/writes.ts'
-import { type SessionStep, sessionStep } from './plan.ts'
+import { clearStrayGroups } from '../people/stray-groups.ts'
+import { readUser, recordGroups } from '../people/writes.ts'
+import { type FollowedSignInSettings, isSetUp } from '../settings.ts'
+import { reportIdentity } from './identity-reports.ts'
+import { type SessionEnd, type SessionStep, isSessionOf, sessionStep } from './plan.ts'
 import { type SignInSession, sessionIn } from './session.ts'
-import { type SessionDeps, endKey } from './writes.ts'
+import {
+  type SessionDeps,
+  type StoredSession,
+  endKey,
+  endedSession,
+  updateSession,
+} from './writes.ts'
 
 /** Options of sweepSessions. */
 interface SweepOptions extends Pick<SessionDeps, 'client' | 'namespace' | 'clock' | 'log'> {
@@ -18,6 +27,9 @@ interface SweepOptions extends Pick<SessionDeps, 'client' | 'namespace' | 'clock
   readonly secrets: Store<FullObject<Secret>>
   readonly users: SignInUsers
   readonly passwords: PasswordHashes
+  readonly settings: FollowedSignInSettings
+  /** `--removed-provider-grace`, in milliseconds; null = sessions outlive their provider. */
+  readonly graceMs: number | null
   /** Ends the work. */
   readonly signal: AbortSignal
 }
@@ -35,29 +47,26 @@ export async function sweepSessions(options: SweepOptions): Promise<void> {
     if ((after ?? before)?.object.type !== SESSION_TYPE) rounds.wake()
   })
   await rounds.run(async () => {
-    await sweepOnce(options)
-    return passwords.isComplete ? EVERY_MS : LOOK_AGAIN_MS
+    if (!passwords.isComplete) return LOOK_AGAIN_MS
+    const eventLoop = new EventLoopShare(options.clock)
+    await sweepOnce(options, eventLoop)
+    await clearStrayGroups({ ...options, eventLoop })
+    return EVERY_MS
   })
 }
 
-/**
- * One round over all sessions; none before the watches have delivered everything. A session that can't be written now has its
- * turn in the next round.
- */
-async function sweepOnce(options: SweepOptions): Promise<void> {
-  const { secrets, passwords, clock, log, signal } = options
-  if (!passwords.isComplete) return
-  const eventLoop = new EventLoopShare(clock)
+/** One round over all sessions. A session that can't be written now has its turn in the next round. */
+async function sweepOnce(options: SweepOptions, eventLoop: EventLoopShare): Promise<void> {
+  const { secrets, graceMs, clock, log, signal } = options
   for (const { object: secret } of secrets.values()) {
     await eventLoop.waitForTurn()
     if (signal.aborted) return
     const session = sessionIn(secret)
     if (session === null) continue
-    const isOwned = (secret.metadata.ownerReferences ?? []).length > 0
-    const step = sessionStep({ session, isOwned }, passwords.digest(session.user), clock.nowMs())
+    const step = sessionStep(sweptOf(session, secret, options), graceMs, clock.nowMs())
     if (step.kind === 'keep') continue
     try {
-      await perform(step, session, secret, options)
+      await perform(step, { session, secret }, options)
     } catch (err) {
       if (!isConflict(err) && !isNotFound(err))
         log.warn({ err, session: session.name }, 'a session cannot be written, trying again')
@@ -65,39 +74,90 @@ async function sweepOnce(options: SweepOptions): Promise<void> {
   }
 }
 
-/** Whether the person has the password of the session by the API server: a watch may be behind a new password. */
-async function isCurrent(
-  { user, passwordDigest }: SignInSession,
+function sweptOf(
+  session: SignInSession,
+  { metadata: { ownerReferences = [] } }: Secret,
+  { passwords, users, settings }: SweepOptions,
+): Parameters<typeof sessionStep>[0] {
+  const { user } = session
+  const state = settings.current()
+  return {
+    session,
+    isOwned: ownerReferences.length > 0,
+    passwordDigest: passwords.digest(user),
+    isNamed: isSessionOf(session, users.named(user) ?? null),
+    isSetUp: state === null || isSetUp(session, state),
+  }
+}
+
+/** Whether the person of the session is gone by the API server, too: the watches may be behind. */
+async function isConfirmed(
+  because: SessionEnd | 'notTaken',
+  session: SignInSession,
   options: SweepOptions,
 ): Promise<boolean> {
-  const found = await readUser(user, options)
-  return found !== null && (await readPasswordDigest(found, options)) === passwordDigest
+  if (because === 'notTaken' || because === 'providerRemoved') return true
+  const found = await readUser(session.user, options)
+  if (because === 'identityLeft') return !isSessionOf(session, found)
+  const digest = found && (await readPasswordDigest(found, options))
+  return digest !== session.passwordDigest
 }
 
 async function perform(
   step: Exclude<SessionStep, { kind: 'keep' }>,
-  session: SignInSession,
-  secret: Secret,
+  stored: StoredSession,
   options: SweepOptions,
 ): Promise<void> {
-  const { client, log } = options
-  const { name, namespace, uid, resourceVersion } = secret.metadata
+  const { client } = options
+  const { metadata } = stored.secret
+  const { name } = metadata
   switch (step.kind) {
     case 'giveToKey': {
       const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name, uid: step.keyUid }
-      const metadata = { ...secret.metadata, ownerReferences: [owner] }
-      await client.replace(SECRETS, { ...secret, metadata }, 'own')
+      const owned = { ...metadata, ownerReferences: [owner] }
+      await client.replace(SECRETS, { ...stored.secret, metadata: owned }, 'own')
       return
     }
-    case 'end':
-      if (step.reason === 'passwordChanged' && (await isCurrent(session, options))) return
-      // The Secret first where only it says that there is no key: a store that is behind then ends none.
-      if (step.reason === 'passwordChanged') await endKey(name, { client })
-      await client.delete(SECRETS, { name, namespace }, { uid, resourceVersion }, 'end')
-      if (step.reason === 'notTaken') await endKey(name, { client })
-      log.info({ session: name, user: session.user, reason: step.reason }, 'session ended')
+    case 'noteRemoved':
+      await updateSession(stored, { removedMs: step.removedMs }, 'removed', { client })
+      return
+    case 'gone':
+    case 'discard':
+      if (await isConfirmed(step.because, stored.session, options))
+        await endSession(step, stored, options)
       return
     default:
       return step satisfies never
   }
+}
+
+async function endSession(
+  step: Extract<SessionStep, { kind: 'gone' | 'discard' }>,
+  stored: StoredSession,
+  options: SweepOptions,
+): Promise<void> {
+  const { client, namespace, clock, log } = options
+  const { name, user, provider } = stored.session
+  const { uid, resourceVersion } = stored.secret.metadata
+  const { because } = step
+  if (step.kind === 'gone') {
+    const gone = { atMs: clock.nowMs(), reason: 'IdentityGone' } as const
+    await reportIdentity({ name, uid: step.keyUid }, { gone }, options)
+    if (because === 'identityLeft') await takeGroups(stored.session, options)
+    await updateSession(stored, endedSession(gone.atMs), 'end', { client })
+  } else {
+    // The Secret first, as only it says that there is no key: a store that is behind then ends none.
+    await client.delete(SECRETS, { name, namespace }, { uid, resourceVersion }, 'end')
+    await endKey(name, { client })
+  }
+  log.info({ session: name, user, provider, reason: because }, 'session ended')
+}
+
+/** The groups of an identity go with it (contract 24.3), also where another account of the connector has taken its place. */
+async function takeGroups(
+  { user, userUid, provider }: SignInSession,
+  options: SweepOptions,
+): Promise<void> {
+  const found = await readUser(user, options)
+  if (found?.uid === userUid) await recordGroups(found, provider, [], options)
 }

@@ -12,10 +12,18 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { GatewayClient } from '../gateway-client.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
-import { type SignInSession, sessionData, sessionIn, sessionSecret } from './session.ts'
+import { NO_TOKENS, type SignInSession, sessionData, sessionIn, sessionSecret } from './session.ts'
 
 /** Why sessions are written, for metrics. */
-export const SESSION_WRITE_REASONS = ['create', 'take', 'own', 'end'] as const
+export const SESSION_WRITE_REASONS = [
+  'create',
+  'take',
+  'own',
+  'end',
+  'ask',
+  'refresh',
+  'removed',
+] as const
 
 /** Why keys are written, for metrics. */
 export const LOGIN_KEY_WRITE_REASONS = ['create', 'end'] as const
@@ -53,27 +61,66 @@ export async function createSession(
 /** Reads a session; null = it does not exist. */
 export async function readSession(
   name: string,
-  { client, namespace }: SessionDeps,
+  { client, namespace }: Pick<SessionDeps, 'client' | 'namespace'>,
 ): Promise<StoredSession | null> {
   const secret = await client.get<Secret>(SECRETS, { namespace, name })
   const session = secret && sessionIn(secret)
   return secret && session ? { session, secret } : null
 }
 
+/** What changes in the life of a session. */
+type SessionChanges = Partial<
+  Pick<SignInSession, 'takenMs' | 'keyUid' | 'tokens' | 'refresh' | 'removedMs' | 'endedMs'>
+>
+
+type SessionWriteReason = (typeof SESSION_WRITE_REASONS)[number]
+
 /** Changes a session. @throws StatusError 409 when another replica has changed it */
-async function updateSession(
+export async function updateSession(
   { session, secret }: StoredSession,
-  changes: Partial<Pick<SignInSession, 'takenMs' | 'keyUid'>>,
+  changes: SessionChanges,
+  reason: SessionWriteReason,
   { client }: Pick<SessionDeps, 'client'>,
 ): Promise<StoredSession> {
   const changed = { ...session, ...changes }
   const replaced = await client.replace<Secret>(
     SECRETS,
     { ...secret, data: sessionData(changed) } as Secret,
-    'take',
+    reason,
   )
   return { session: changed, secret: replaced }
 }
+
+/** Another replica, or the garbage collector, may write the same session meanwhile. */
+const MOST_TRIES = 4
+
+/**
+ * Changes a session as it is stored now.
+ *
+ * @param change of the session as it is; null = it stays
+ * @returns null = it does not exist, stays, or was changed by others several times in a row
+ */
+export async function changeSession(
+  name: string,
+  change: (session: SignInSession) => SessionChanges | null,
+  reason: SessionWriteReason,
+  deps: Pick<SessionDeps, 'client' | 'namespace'>,
+): Promise<StoredSession | null> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const stored = await readSession(name, deps)
+    const changes = stored && change(stored.session)
+    if (stored === null || changes === null) return null
+    try {
+      return await updateSession(stored, changes, reason, deps)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+    }
+  }
+  return null
+}
+
+/** What is stored of a session that is over: no token of its person. */
+export const endedSession = (endedMs: number): SessionChanges => ({ endedMs, tokens: NO_TOKENS })
 
 /** A key that has been made, in clear. */
 export interface MadeKey {
@@ -100,7 +147,7 @@ export async function makeKey(
   const accessKey = generateKey()
   const created = await createKey(taken.session, { user, place, accessKey }, deps)
   const { uid } = created.metadata
-  const recorded = updateSession(taken, { keyUid: uid }, deps).catch((err: unknown) => {
+  const recorded = updateSession(taken, { keyUid: uid }, 'take', deps).catch((err: unknown) => {
     deps.log.warn({ err, session: taken.session.name }, 'a session does not know its key')
   })
   const [accepted, isSame] = await Promise.all([
@@ -136,10 +183,10 @@ async function takeSession(
   place: KeyPlace,
   deps: SessionDeps,
 ): Promise<StoredSession> {
-  if (stored.session.takenMs !== null)
+  if (stored.session.takenMs !== null || stored.session.endedMs !== null)
     throw new SignInRefused(TAKEN[place], 'the session has its key')
   try {
-    return await updateSession(stored, { takenMs: deps.clock.nowMs() }, deps)
+    return await updateSession(stored, { takenMs: deps.clock.nowMs() }, 'take', deps)
   } catch (error) {
     if (isConflict(error)) throw new SignInRefused(TAKEN[place], 'another call takes the session')
     throw error
@@ -167,6 +214,10 @@ async function createKey(
       user: user.username,
       displayName: `Sign-in by ${session.provider}, ${place}`,
       identity: session.identity as JsonMap,
+      // Only a key that is refreshed: it is refused when that is long ago.
+      ...(session.refresh === null
+        ? {}
+        : { identityRefresh: formatTimestamp(session.refresh.confirmedMs) }),
     },
   }
   const key = newKeyObject(null, { sent, newKey: () => digest, issuer: null })

@@ -29,6 +29,8 @@ const defaults: SignInProcessSettings = {
   filesDir: null,
   addresses: PUBLIC_ADDRESSES,
   maxTeams: 2000,
+  refreshIntervalMs: 3_600_000,
+  removedProviderGraceMs: 900_000,
   bindAddress: { host: null, port: 8444 },
   certificateFiles: null,
   metricsAddress: { host: null, port: 8080 },
@@ -61,6 +63,10 @@ describe('flags of sign-in (25.1, 25.6)', () => {
     { line: '--gateway-account=someone', differs: { gatewayAccount: 'someone' } },
     { line: '--files-dir=/etc/sign-in', differs: { filesDir: '/etc/sign-in' } },
     { line: '--max-teams=7', differs: { maxTeams: 7 } },
+    { line: '--identity-refresh-interval=30m', differs: { refreshIntervalMs: 1_800_000 } },
+    { line: '--identity-refresh-interval=12h', differs: { refreshIntervalMs: 43_200_000 } },
+    { line: '--removed-provider-grace=0s', differs: { removedProviderGraceMs: 0 } },
+    { line: '--removed-provider-grace=never', differs: { removedProviderGraceMs: null } },
     {
       line: '--bind-address=127.0.0.1:1',
       differs: { bindAddress: { host: '127.0.0.1', port: 1 } },
@@ -106,6 +112,10 @@ describe('flags of sign-in (25.1, 25.6)', () => {
     '--public-url=http://p.example',
     '--gateway-account=a\tb',
     '--max-teams=0',
+    '--identity-refresh-interval=999ms',
+    '--identity-refresh-interval=12h1s',
+    '--identity-refresh-interval=never',
+    '--removed-provider-grace=15',
     '--tls-cert-file=/c',
   ])('are refused: %s', (line) => {
     const invocation = read(line)

@@ -1,0 +1,244 @@
+// One refresh of one session (contract 25.7): the session says that the provider is asked, the provider is asked once, new tokens
+// are stored before anything else, and then what it said. Decisions are in outcome.ts.
+import type { JsonMap } from '../../domain/json/json.ts'
+import { SignInRefused } from '../../domain/signin/refusals.ts'
+import { isConflict, isNotFound, NotLeaderError } from '../../kube/client/api-error.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import { type Clock, sleep, withTimeout } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { Warn } from '../../runtime/log-throttle.ts'
+import { creationSwitches, keptGroups } from '../people/groups.ts'
+import { type PeopleDeps, makeTeams, readUser, recordGroups } from '../people/writes.ts'
+import type { ProviderIdentity, ProviderRefresh, ProviderTokens } from '../providers/provider.ts'
+import { reportIdentity } from '../sessions/identity-reports.ts'
+import { keyIdentity } from '../sessions/key-identity.ts'
+import { answered, askedAt, confirmedAt, type RefreshState } from '../sessions/refresh-state.ts'
+import {
+  type StoredSession,
+  changeSession,
+  endedSession,
+  updateSession,
+} from '../sessions/writes.ts'
+import type { SignInState } from '../settings.ts'
+import { confirmedUser, isGone, type PersonGone, refreshFailure } from './outcome.ts'
+
+/** The parts that refreshes share. */
+export interface RefreshDeps {
+  readonly client: KubeClient
+  /** The sign-in namespace. */
+  readonly namespace: string
+  readonly people: PeopleDeps
+  /** @throws NotLeaderError when this process does not lead */
+  readonly mayLead: () => void
+  readonly clock: Clock
+  readonly log: Log
+  readonly warn: Warn
+}
+
+/** A session whose time has come, with the settings of now. */
+export interface DueSession {
+  readonly stored: StoredSession
+  readonly refresh: RefreshState
+  readonly keyUid: string
+  readonly state: SignInState
+  readonly provider: ProviderRefresh
+}
+
+/** How a refresh ended. `superseded`: another write of the session came first, and nobody was asked. */
+export type RefreshResult =
+  | 'refreshed'
+  | 'identity_gone'
+  | 'sign_in_again'
+  | 'failed'
+  | 'superseded'
+
+/** The session is asked for again after so long at most: a process that was paused in between asks no more. */
+const ASKS_WITHIN_MS = 5000
+/** Every look-up of the provider together. */
+const ANSWERED_WITHIN_MS = 60_000
+
+/**
+ * Refreshes a session.
+ *
+ * @param signal ends the call of the provider
+ * @throws StatusError, NoResponseError while the API server is away
+ */
+export async function refreshSession(
+  due: DueSession,
+  deps: RefreshDeps,
+  signal: AbortSignal,
+): Promise<RefreshResult> {
+  const { stored, refresh: before, provider } = due
+  const { session } = stored
+  const { clock } = deps
+  const beganMs = clock.monotonicMs()
+  const marked = await markAsked(stored, before, deps)
+  if (marked === null || !mayAsk(beganMs, deps)) return 'superseded'
+  const asking = new Asking(marked, deps)
+  try {
+    const identity = await withTimeout(clock, ANSWERED_WITHIN_MS, (late) =>
+      provider.ask(session, (tokens) => asking.keep(tokens), AbortSignal.any([signal, late])),
+    )
+    return await settle(identity, { ...due, session: asking.session }, deps)
+  } catch (error) {
+    // GitHub's access token is replaced by none.
+    const mayHaveLostToken = before.isUnanswered && session.tokens.refreshToken !== null
+    const failure = refreshFailure(error, mayHaveLostToken)
+    if (failure.kind === 'gone')
+      return endSession({ ...due, session: asking.session }, failure, deps)
+    warnOf(error, session, deps)
+    if (failure.isAnswered) await asking.noteAnswer()
+    return 'failed'
+  }
+}
+
+/** Stores that the provider is asked; null = another process has written the session, and asks itself. */
+async function markAsked(
+  stored: StoredSession,
+  before: RefreshState,
+  { client, clock }: RefreshDeps,
+): Promise<StoredSession | null> {
+  try {
+    return await updateSession(stored, { refresh: askedAt(before, clock.nowMs()) }, 'ask', {
+      client,
+    })
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return null
+    throw error
+  }
+}
+
+/** Whether this process may still ask: one that was paused meanwhile may have been followed by another. */
+function mayAsk(beganMs: number, { clock, mayLead }: RefreshDeps): boolean {
+  try {
+    mayLead()
+  } catch (error) {
+    if (error instanceof NotLeaderError) return false
+    throw error
+  }
+  return clock.monotonicMs() - beganMs < ASKS_WITHIN_MS
+}
+
+type Session = StoredSession['session']
+
+const KEEP_TRIES = 6
+const KEEP_AGAIN_MS = 500
+
+/** A call of the provider that is under way, and the session as it is meanwhile. */
+class Asking {
+  readonly #deps: RefreshDeps
+  #session: Session
+
+  constructor({ session }: StoredSession, deps: RefreshDeps) {
+    this.#session = session
+    this.#deps = deps
+  }
+
+  get session(): Session {
+    return this.#session
+  }
+
+  /**
+   * Stores the tokens of the answer. The old refresh token may have ended, so it is tried for a while.
+   *
+   * @throws StatusError, NoResponseError
+   */
+  async keep(tokens: ProviderTokens): Promise<void> {
+    const { clock } = this.#deps
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#change((refresh) => ({ tokens, refresh: answered(refresh) }))
+      } catch (error) {
+        if (tries === KEEP_TRIES) throw error
+        await sleep(clock, KEEP_AGAIN_MS * tries, NEVER)
+      }
+    }
+  }
+
+  /** Stores that it is known what the provider answered. A failure leaves it in doubt, which accuses nobody. */
+  async noteAnswer(): Promise<void> {
+    if (this.#session.refresh?.isUnanswered !== true) return
+    await this.#change((refresh) => ({ refresh: answered(refresh) }))
+  }
+
+  async #change(
+    change: (refresh: RefreshState) => Partial<Pick<Session, 'tokens' | 'refresh'>>,
+  ): Promise<void> {
+    const { name, refresh } = this.#session
+    // Whoever has asked since knows more.
+    const stored = await changeSession(
+      name,
+      (now) =>
+        now.refresh === null || now.refresh.askedMs !== refresh?.askedMs
+          ? null
+          : change(now.refresh),
+      'refresh',
+      this.#deps,
+    )
+    if (stored !== null) this.#session = stored.session
+  }
+}
+
+const NEVER = new AbortController().signal
+
+/** A session that has its answer. */
+interface AnsweredSession extends Pick<DueSession, 'keyUid' | 'state'> {
+  readonly session: Session
+}
+
+/** Stores what the provider said: in the key, in the User, and in the session last. */
+async function settle(
+  identity: ProviderIdentity,
+  answer: AnsweredSession,
+  deps: RefreshDeps,
+): Promise<RefreshResult> {
+  const { session, keyUid, state } = answer
+  const { name, provider: connector } = session
+  if (state.groupFilter === null)
+    throw new SignInRefused('provider_unusable', 'a regular expression of groupsFilters')
+  const user = confirmedUser(identity.subject, session, await readUser(session.user, deps.people))
+  if (isGone(user)) return endSession(answer, user, deps)
+  const groups = keptGroups(identity, state.groupFilter)
+  const atMs = deps.clock.nowMs()
+  const said = keyIdentity(connector, identity, groups) as JsonMap
+  await reportIdentity({ name, uid: keyUid }, { refreshed: { atMs, identity: said } }, deps)
+  await recordGroups(user, connector, groups, deps.people)
+  if (creationSwitches(state.settings, connector).teams)
+    await makeTeams(connector, groups, deps.people)
+  const confirmed = ({ refresh, tokens }: Session) =>
+    refresh && { refresh: confirmedAt(atMs), tokens: { ...tokens, ...verifiedSince(identity) } }
+  await changeSession(name, confirmed, 'refresh', deps)
+  return 'refreshed'
+}
+
+/** The tokens that were verified after they were kept. */
+const verifiedSince = ({ tokens: { idToken } }: ProviderIdentity): Partial<ProviderTokens> =>
+  idToken === null ? {} : { idToken }
+
+/** Ends a session whose person is gone: the key first, then the groups, and the session with its tokens last. */
+async function endSession(
+  { session, keyUid }: AnsweredSession,
+  { reason, because, losesGroups }: PersonGone,
+  deps: RefreshDeps,
+): Promise<RefreshResult> {
+  const { people, clock, log } = deps
+  const { name, user: username, provider: connector } = session
+  const atMs = clock.nowMs()
+  await reportIdentity({ name, uid: keyUid }, { gone: { atMs, reason } }, deps)
+  const user = losesGroups ? await readUser(username, people) : null
+  if (user !== null) await recordGroups(user, connector, [], people)
+  await changeSession(name, () => endedSession(atMs), 'end', deps)
+  const fields = { session: name, user: username, provider: connector, reason, because }
+  log.info(fields, 'session ended: the person is gone at the sign-in provider')
+  return reason === 'IdentityGone' ? 'identity_gone' : 'sign_in_again'
+}
+
+/** One line a minute for each provider and reason: all of its sessions fail together. */
+function warnOf(error: unknown, { name, provider, user }: Session, { warn }: RefreshDeps): void {
+  const [cause, said] =
+    error instanceof SignInRefused
+      ? [error.reason, { reason: error.reason, because: error.because }]
+      : ['error', { err: error }]
+  const fields = { session: name, provider, user, ...said }
+  warn(`${provider} ${cause}`, fields, 'sessions could not be refreshed at the sign-in provider')
+}

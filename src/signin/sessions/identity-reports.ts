@@ -1,0 +1,59 @@
+// Reports about the person of a key, for the operator, which takes them over into the key (contract 25.7): this process may not
+// change keys (docs/decisions/0019).
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CONFIG_MAPS,
+  IDENTITY_REPORT_LABEL,
+  apiVersionOf,
+} from '../../api/names.ts'
+import type { ConfigMap } from '../../api/objects.ts'
+import {
+  type IdentityReport,
+  REPORT_DATA_KEY,
+  identityReportIn,
+  identityReportText,
+} from '../../domain/signin/identity-report.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+
+/** Why reports are written, for metrics. */
+export const IDENTITY_REPORT_WRITE_REASONS = ['create', 'report'] as const
+
+/** The key that a report is about. */
+interface ReportedKey {
+  readonly name: string
+  readonly uid: string
+}
+
+/** What is new of a person. */
+type ReportNews = Partial<Pick<IdentityReport, 'refreshed' | 'gone'>>
+
+/** Writes what is new; what was reported before stays. A person who is gone stays so, for the reason that was first. */
+export async function reportIdentity(
+  key: ReportedKey,
+  news: ReportNews,
+  { client, namespace }: { readonly client: KubeClient; readonly namespace: string },
+): Promise<void> {
+  const stored = await client.get<ConfigMap>(CONFIG_MAPS, { namespace, name: key.name })
+  const before = identityReportIn(stored?.data?.[REPORT_DATA_KEY] ?? '')
+  const isSameKey = before?.keyUid === key.uid
+  const report: IdentityReport = {
+    keyUid: key.uid,
+    refreshed: news.refreshed ?? (isSameKey ? before.refreshed : null),
+    gone: (isSameKey ? before.gone : null) ?? news.gone ?? null,
+  }
+  const data = { [REPORT_DATA_KEY]: identityReportText(report) }
+  if (stored !== null) {
+    await client.replace(CONFIG_MAPS, { ...stored, data } as ConfigMap, 'report')
+    return
+  }
+  const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, ...key }
+  const metadata = {
+    name: key.name,
+    namespace,
+    labels: { [IDENTITY_REPORT_LABEL]: 'true' },
+    ownerReferences: [owner],
+  }
+  const object = { apiVersion: apiVersionOf(CONFIG_MAPS), kind: CONFIG_MAPS.kind, metadata, data }
+  await client.create(CONFIG_MAPS, object, 'create')
+}

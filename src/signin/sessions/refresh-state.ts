@@ -1,0 +1,75 @@
+// How far the refreshes of a session are (contract 25.7). It is stored with the session, so that every leader goes on where the
+// last one stopped. Pure.
+import { createHash } from 'node:crypto'
+import { fieldsOf } from '../../domain/json/json.ts'
+
+/** The refreshes of a session at its provider. */
+export interface RefreshState {
+  /** When the provider last vouched for the person, in epoch milliseconds: at the sign-in, or at a refresh. */
+  readonly confirmedMs: number
+  /** When the provider was last asked, in epoch milliseconds; null = not since then. */
+  readonly askedMs: number | null
+  /** How often it was asked since then. */
+  readonly failures: number
+  /**
+   * Whether it is unknown what the provider answered last: the process died, or the connection broke. The refresh token may
+   * have been replaced by one that nobody has.
+   */
+  readonly isUnanswered: boolean
+}
+
+/** The state after an answer that is good. */
+export const confirmedAt = (confirmedMs: number): RefreshState => ({
+  confirmedMs,
+  askedMs: null,
+  failures: 0,
+  isUnanswered: false,
+})
+
+/** The state to store before the provider is asked. */
+export const askedAt = (state: RefreshState, askedMs: number): RefreshState => ({
+  ...state,
+  askedMs,
+  failures: state.failures + 1,
+  isUnanswered: true,
+})
+
+/** The state once it is known what the provider answered, good or not. */
+export const answered = (state: RefreshState): RefreshState => ({ ...state, isUnanswered: false })
+
+/** Refreshes are spread over a fifth of the interval. */
+const SPREAD = 0.2
+const FIRST_RETRY_MS = 60_000
+
+/**
+ * When the provider is asked next, in epoch milliseconds: after the interval ± 10 %, or 1, 2, 4 … minutes after a failure, but
+ * never later than after the interval.
+ *
+ * @param name of the session
+ */
+export function nextAskMs(
+  name: string,
+  { confirmedMs, askedMs, failures }: RefreshState,
+  intervalMs: number,
+): number {
+  if (askedMs !== null && failures > 0)
+    return askedMs + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), intervalMs)
+  const spread = (fractionOf(`${name} ${confirmedMs}`) - 0.5) * SPREAD
+  return confirmedMs + Math.round(intervalMs * (1 + spread))
+}
+
+/** A number from 0 to 1 that is the same for the same text. */
+const fractionOf = (text: string): number =>
+  createHash('sha256').update(text).digest().readUInt32BE() / 0xff_ff_ff_ff
+
+/** The state in stored data; null = the session is not refreshed. */
+export function refreshStateIn(value: unknown): RefreshState | null {
+  const { confirmedMs, askedMs, failures, isUnanswered } = fieldsOf(value)
+  if (typeof confirmedMs !== 'number') return null
+  return {
+    confirmedMs,
+    askedMs: typeof askedMs === 'number' ? askedMs : null,
+    failures: typeof failures === 'number' ? failures : 0,
+    isUnanswered: isUnanswered !== false,
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import {
+  GrantEnded,
+  SIGN_IN_REFUSALS,
+  type SignInReason,
+  SignInRefused,
+} from '../../../../src/domain/signin/refusals.ts'
+import { signInUserOf } from '../../../../src/signin/people/sign-in-user.ts'
+import { confirmedUser, refreshFailure } from '../../../../src/signin/refresh/outcome.ts'
+import { storedSession, SUBJECT } from '../../../support/signin/stored-session.ts'
+
+const GONE = ['groups_required', 'domain_refused']
+const SILENT = ['provider_unreachable', 'provider_answer']
+
+describe('what follows from an answer that is not good (25.7, SM)', () => {
+  it('is that the person is gone when the token is taken no more', () => {
+    expect(refreshFailure(new GrantEnded('x'), false)).toMatchObject({
+      kind: 'gone',
+      reason: 'IdentityGone',
+      losesGroups: false,
+    })
+  })
+
+  it('accuses nobody while another token may have been lost (SL)', () => {
+    expect(refreshFailure(new GrantEnded('x'), true)).toMatchObject({ reason: 'SignInAgain' })
+  })
+
+  it.each(Object.keys(SIGN_IN_REFUSALS) as SignInReason[])('by reason: %s', (reason) => {
+    const failure = refreshFailure(new SignInRefused(reason, 'x'), true)
+    if (GONE.includes(reason))
+      expect(failure).toMatchObject({ kind: 'gone', reason: 'IdentityGone', losesGroups: true })
+    else expect(failure).toEqual({ kind: 'failed', isAnswered: !SILENT.includes(reason) })
+  })
+
+  it('leaves in doubt what a fault of this program or of the API server has left', () => {
+    expect(refreshFailure(new Error('x'), false)).toEqual({ kind: 'failed', isAnswered: false })
+  })
+})
+
+describe('whom a good answer is about (25.7)', () => {
+  const session = storedSession()
+  const ada = (identities: readonly object[], uid = session.userUid) =>
+    signInUserOf({ kind: 'User', metadata: { name: 'ada', uid }, spec: { identities } } as never)
+  const named = ada([{ connector: 'oidc', subject: SUBJECT }])
+
+  it('is the User of the session', () => {
+    expect(confirmedUser(SUBJECT, session, named)).toBe(named)
+  })
+
+  it.each([
+    ['another sub', `${SUBJECT}0`, named],
+    ['no User', SUBJECT, null],
+    ['a User of another uid', SUBJECT, ada([{ connector: 'oidc', subject: SUBJECT }], 'other')],
+    ['an account that has left identities', SUBJECT, ada([])],
+    ['an account of another connector', SUBJECT, ada([{ connector: 'saml', subject: SUBJECT }])],
+  ])('is nobody with %s', (_, subject, user) => {
+    expect(confirmedUser(subject, session, user)).toMatchObject({
+      kind: 'gone',
+      reason: 'IdentityGone',
+    })
+  })
+})
