@@ -104,7 +104,7 @@ export interface CallbackBinding {
 export const OAUTH_BINDING: CallbackBinding = { method: 'GET', stateParameter: 'state' }
 
 /** An account that has signed in, as it was then or at its last refresh. */
-export interface KnownAccount {
+interface KnownAccount {
   /** `<authority>#<id at the provider>`. */
   readonly subject: string
   readonly tokens: ProviderTokens

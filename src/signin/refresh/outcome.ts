@@ -17,7 +17,7 @@ export interface PersonGone {
 }
 
 /** Why a refresh has no good answer. */
-export type RefreshFailure =
+type RefreshFailure =
   | PersonGone
   /** Nothing changes, and the provider is asked again. */
   | {

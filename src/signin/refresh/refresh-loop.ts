@@ -34,7 +34,7 @@ interface RefreshOptions extends RefreshDeps {
 }
 
 /** The refreshes of this process. */
-export interface Refreshes {
+interface Refreshes {
   /** Waits for those that are under way, so that no token gets lost; ends them when it takes too long. */
   readonly drain: () => Promise<void>
 }

@@ -13,6 +13,7 @@ import type { ProviderIdentity, ProviderRefresh, ProviderTokens } from '../provi
 import { reportIdentity } from '../sessions/identity-reports.ts'
 import { keyIdentity } from '../sessions/key-identity.ts'
 import { answered, askedAt, confirmedAt, type RefreshState } from '../sessions/refresh-state.ts'
+import type { SignInSession } from '../sessions/session.ts'
 import {
   type StoredSession,
   changeSession,
@@ -119,22 +120,20 @@ function mayAsk(beganMs: number, { clock, mayLead }: RefreshDeps): boolean {
   return clock.monotonicMs() - beganMs < ASKS_WITHIN_MS
 }
 
-type Session = StoredSession['session']
-
 const KEEP_TRIES = 6
 const KEEP_AGAIN_MS = 500
 
 /** A call of the provider that is under way, and the session as it is meanwhile. */
 class Asking {
   readonly #deps: RefreshDeps
-  #session: Session
+  #session: SignInSession
 
   constructor({ session }: StoredSession, deps: RefreshDeps) {
     this.#session = session
     this.#deps = deps
   }
 
-  get session(): Session {
+  get session(): SignInSession {
     return this.#session
   }
 
@@ -162,7 +161,7 @@ class Asking {
   }
 
   async #change(
-    change: (refresh: RefreshState) => Partial<Pick<Session, 'tokens' | 'refresh'>>,
+    change: (refresh: RefreshState) => Partial<Pick<SignInSession, 'tokens' | 'refresh'>>,
   ): Promise<void> {
     const { name, refresh } = this.#session
     // Whoever has asked since knows more.
@@ -183,7 +182,7 @@ const NEVER = new AbortController().signal
 
 /** A session that has its answer. */
 interface AnsweredSession extends Pick<DueSession, 'keyUid' | 'state'> {
-  readonly session: Session
+  readonly session: SignInSession
 }
 
 /** Stores what the provider said: in the key, in the User, and in the session last. */
@@ -205,7 +204,7 @@ async function settle(
   await recordGroups(user, connector, groups, deps.people)
   if (creationSwitches(state.settings, connector).teams)
     await makeTeams(connector, groups, deps.people)
-  const confirmed = ({ refresh, tokens }: Session) =>
+  const confirmed = ({ refresh, tokens }: SignInSession) =>
     refresh && { refresh: confirmedAt(atMs), tokens: { ...tokens, ...verifiedSince(identity) } }
   await changeSession(name, confirmed, 'refresh', deps)
   return 'refreshed'
@@ -234,7 +233,11 @@ async function endSession(
 }
 
 /** One line a minute for each provider and reason: all of its sessions fail together. */
-function warnOf(error: unknown, { name, provider, user }: Session, { warn }: RefreshDeps): void {
+function warnOf(
+  error: unknown,
+  { name, provider, user }: SignInSession,
+  { warn }: RefreshDeps,
+): void {
   const [cause, said] =
     error instanceof SignInRefused
       ? [error.reason, { reason: error.reason, because: error.because }]

@@ -21,7 +21,7 @@ interface SweptSession {
 }
 
 /** Why the person of a session is gone without a word of the provider. */
-export type SessionEnd = 'passwordChanged' | 'identityLeft' | 'providerRemoved'
+export type SessionEndReason = 'passwordChanged' | 'identityLeft' | 'providerRemoved'
 
 /** What is done about a session now. */
 export type SessionStep =
@@ -31,9 +31,9 @@ export type SessionStep =
   /** Since when its provider has been removed is stored; null = it is back. */
   | { readonly kind: 'noteRemoved'; readonly removedMs: number | null }
   /** Its key is refused for good, and nothing of it is refreshed any more. */
-  | { readonly kind: 'gone'; readonly because: SessionEnd; readonly keyUid: string }
+  | { readonly kind: 'gone'; readonly because: SessionEndReason; readonly keyUid: string }
   /** No key is known: the Secret is deleted, and a key of its name. */
-  | { readonly kind: 'discard'; readonly because: SessionEnd | 'notTaken' }
+  | { readonly kind: 'discard'; readonly because: SessionEndReason | 'notTaken' }
 
 /** @param graceMs how long a provider may be out of the settings; null = for ever */
 export function sessionStep(
@@ -57,7 +57,7 @@ function endOf(
   { session, passwordDigest, isNamed, isSetUp }: SweptSession,
   graceMs: number | null,
   nowMs: number,
-): SessionEnd | null {
+): SessionEndReason | null {
   const { removedMs } = session
   if (session.passwordDigest !== null && session.passwordDigest !== passwordDigest)
     return 'passwordChanged'

@@ -11,7 +11,7 @@ import { clearStrayGroups } from '../people/stray-groups.ts'
 import { readUser, recordGroups } from '../people/writes.ts'
 import { type FollowedSignInSettings, isSetUp } from '../settings.ts'
 import { reportIdentity } from './identity-reports.ts'
-import { type SessionEnd, type SessionStep, isSessionOf, sessionStep } from './plan.ts'
+import { type SessionEndReason, type SessionStep, isSessionOf, sessionStep } from './plan.ts'
 import { type SignInSession, sessionIn } from './session.ts'
 import {
   type SessionDeps,
@@ -92,7 +92,7 @@ function sweptOf(
 
 /** Whether the person of the session is gone by the API server, too: the watches may be behind. */
 async function isConfirmed(
-  because: SessionEnd | 'notTaken',
+  because: SessionEndReason | 'notTaken',
   session: SignInSession,
   options: SweepOptions,
 ): Promise<boolean> {

@@ -56,8 +56,8 @@ describe('leaders (25.7, SL)', () => {
     const stop = new AbortController()
     world.loop({ stop })
     world.cluster.before = ({ verb, kind }) => {
-      if (world.rotating.asks.length > 0 && verb === 'replace' && kind === 'Secret')
-        return new Promise(() => undefined)
+      const isLost = world.rotating.asks.length > 0 && verb === 'replace' && kind === 'Secret'
+      return isLost ? new Promise(() => undefined) : undefined
     }
     await world.clock.advance(LATEST_MS)
     stop.abort()

@@ -26,10 +26,10 @@ describe('what follows from an answer that is not good (25.7, SM)', () => {
   })
 
   it.each(Object.keys(SIGN_IN_REFUSALS) as SignInReason[])('by reason: %s', (reason) => {
-    const failure = refreshFailure(new SignInRefused(reason, 'x'), true)
-    if (GONE.includes(reason))
-      expect(failure).toMatchObject({ kind: 'gone', reason: 'IdentityGone', losesGroups: true })
-    else expect(failure).toEqual({ kind: 'failed', isAnswered: !SILENT.includes(reason) })
+    const expected = GONE.includes(reason)
+      ? { kind: 'gone', reason: 'IdentityGone', losesGroups: true }
+      : { kind: 'failed', isAnswered: !SILENT.includes(reason) }
+    expect(refreshFailure(new SignInRefused(reason, 'x'), true)).toMatchObject(expected)
   })
 
   it('leaves in doubt what a fault of this program or of the API server has left', () => {
