@@ -3,8 +3,7 @@ import type { GoneReason } from '../../domain/signin/identity-report.ts'
 import { GrantEnded, type SignInReason, SignInRefused } from '../../domain/signin/refusals.ts'
 import { isUnsent } from '../providers/outgoing.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
-import { isSessionOf } from '../sessions/plan.ts'
-import type { SignInSession } from '../sessions/session.ts'
+import { isSessionOf, type SignInSession } from '../sessions/session.ts'
 
 /** The person is gone at the provider. */
 export interface PersonGone {
@@ -22,7 +21,7 @@ type RefreshFailure =
   /** Nothing changes, and the provider is asked again. */
   | {
       readonly kind: 'failed'
-      /** Whether it is known that the provider has replaced no token. */
+      /** Whether the provider has certainly replaced no token. */
       readonly isAnswered: boolean
     }
 
@@ -67,6 +66,6 @@ const gone = (because: string, reason: GoneReason = 'IdentityGone'): PersonGone 
   losesGroups: false,
 })
 
-/** Whether an answer is about somebody who is gone. */
+/** Whether the person is gone. */
 export const isGone = (found: SignInUser | PersonGone): found is PersonGone =>
   'kind' in found && found.kind === 'gone'

@@ -1,5 +1,5 @@
 // Asks providers again about everybody who has signed in, at the replica that leads (contract 25.7): the most overdue session
-// first, ten a second at most, and of one provider a few at a time, so that a slow one is nobody else's outage.
+// first, ten a second at most, and ten at one provider at a time, so that a slow provider delays only its own people.
 import type { Secret } from '../../api/objects.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { sleep } from '../../runtime/clock.ts'

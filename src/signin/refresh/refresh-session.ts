@@ -45,7 +45,7 @@ export interface DueSession {
   readonly provider: ProviderRefresh
 }
 
-/** How a refresh ended. `superseded`: another write of the session came first, and nobody was asked. */
+/** How a refresh ended. `superseded`: another write of the session came first, and no provider was asked. */
 export type RefreshResult =
   | 'refreshed'
   | 'identity_gone'
@@ -154,7 +154,7 @@ class Asking {
     }
   }
 
-  /** Stores that it is known what the provider answered. A failure leaves it in doubt, which accuses nobody. */
+  /** Stores that the provider has answered. A failure leaves that in doubt, which accuses no person. */
   async noteAnswer(): Promise<void> {
     if (this.#session.refresh?.isUnanswered !== true) return
     await this.#change((refresh) => ({ refresh: answered(refresh) }))

@@ -1,7 +1,5 @@
 // What becomes of a session as time and its surroundings change (contract 25.4, 25.7). Pure. The process may not read keys, so it
 // gives an old session to its key: the garbage collector of Kubernetes then deletes it as soon as the key is gone.
-import { namesAccount } from '../people/plan.ts'
-import type { WatchedUser } from '../people/sign-in-user.ts'
 import type { SignInSession } from './session.ts'
 
 /** How long a session is kept whatever becomes of its key, so that its attempt makes one session. */
@@ -32,7 +30,7 @@ export type SessionStep =
   | { readonly kind: 'noteRemoved'; readonly removedMs: number | null }
   /** Its key is refused for good, and nothing of it is refreshed any more. */
   | { readonly kind: 'gone'; readonly because: SessionEndReason; readonly keyUid: string }
-  /** No key is known: the Secret is deleted, and a key of its name. */
+  /** It has no uid of a key: the Secret is deleted, and a key of its name. */
   | { readonly kind: 'discard'; readonly because: SessionEndReason | 'notTaken' }
 
 /** @param graceMs how long a provider may be out of the settings; null = for ever */
@@ -64,17 +62,4 @@ function endOf(
   if (!isNamed) return 'identityLeft'
   const isOver = removedMs !== null && graceMs !== null && nowMs - removedMs >= graceMs
   return !isSetUp && isOver ? 'providerRemoved' : null
-}
-
-/**
- * Whether a User is the person of a session: the same object, which names the account. A password has no account.
- *
- * @param user null = there is none of that name
- */
-export function isSessionOf<User extends WatchedUser>(
-  { provider, subject, userUid }: Pick<SignInSession, 'provider' | 'subject' | 'userUid'>,
-  user: User | null,
-): user is User {
-  if (user === null || user.uid !== userUid) return false
-  return subject === '' || namesAccount(user, { connector: provider, subject, username: null })
 }

@@ -13,7 +13,7 @@ export interface RefreshState {
   readonly failures: number
   /**
    * Whether it is unknown what the provider answered last: the process died, or the connection broke. The refresh token may
-   * have been replaced by one that nobody has.
+   * have been replaced by one that was lost.
    */
   readonly isUnanswered: boolean
 }
@@ -34,7 +34,7 @@ export const askedAt = (state: RefreshState, askedMs: number): RefreshState => (
   isUnanswered: true,
 })
 
-/** The state once it is known what the provider answered, good or not. */
+/** The state once the provider has answered, whether good or not. */
 export const answered = (state: RefreshState): RefreshState => ({ ...state, isUnanswered: false })
 
 /** Refreshes are spread over a fifth of the interval. */

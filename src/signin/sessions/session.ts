@@ -5,6 +5,8 @@ import { type Secret, secretData, secretText } from '../../api/objects.ts'
 import { fieldsOf, parseJsonMap, stringOf } from '../../domain/json/json.ts'
 import type { NamedObject } from '../../kube/client/client.ts'
 import { SESSION_COOKIE } from '../http/cookies.ts'
+import { namesAccount } from '../people/plan.ts'
+import type { WatchedUser } from '../people/sign-in-user.ts'
 import type { ProviderTokens } from '../providers/provider.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
 import { type RefreshState, refreshStateIn } from './refresh-state.ts'
@@ -96,6 +98,19 @@ export function sessionIn(secret: Secret): SignInSession | null {
 function numberIn(fields: Readonly<Record<string, unknown>>, name: string): number | null {
   const value = fields[name]
   return typeof value === 'number' ? value : null
+}
+
+/**
+ * Whether a User is the person of a session: the same object, which names the account. A password has no account.
+ *
+ * @param user null = there is none of that name
+ */
+export function isSessionOf<User extends WatchedUser>(
+  { provider, subject, userUid }: Pick<SignInSession, 'provider' | 'subject' | 'userUid'>,
+  user: User | null,
+): user is User {
+  if (user === null || user.uid !== userUid) return false
+  return subject === '' || namesAccount(user, { connector: provider, subject, username: null })
 }
 
 /** What the cookie of a browser holds. The key is secret. */

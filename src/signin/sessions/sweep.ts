@@ -11,8 +11,8 @@ import { clearStrayGroups } from '../people/stray-groups.ts'
 import { readUser, recordGroups } from '../people/writes.ts'
 import { type FollowedSignInSettings, isSetUp } from '../settings.ts'
 import { reportIdentity } from './identity-reports.ts'
-import { type SessionEndReason, type SessionStep, isSessionOf, sessionStep } from './plan.ts'
-import { type SignInSession, sessionIn } from './session.ts'
+import { type SessionEndReason, type SessionStep, sessionStep } from './plan.ts'
+import { type SignInSession, isSessionOf, sessionIn } from './session.ts'
 import {
   type SessionDeps,
   type StoredSession,
@@ -153,7 +153,7 @@ async function endSession(
   log.info({ session: name, user, provider, reason: because }, 'session ended')
 }
 
-/** The groups of an identity go with it (contract 24.3), also where another account of the connector has taken its place. */
+/** The groups of an identity go with it (contract 24.3), also where the User names another account of the connector. */
 async function takeGroups(
   { user, userUid, provider }: SignInSession,
   options: SweepOptions,

@@ -119,7 +119,7 @@ export async function changeSession(
   return null
 }
 
-/** What is stored of a session that is over: no token of its person. */
+/** The changes that end a session: its tokens go. */
 export const endedSession = (endedMs: number): SessionChanges => ({ endedMs, tokens: NO_TOKENS })
 
 /** A key that has been made, in clear. */

@@ -89,7 +89,7 @@ describe('leaders (25.7, SL)', () => {
     expect(world.results).toEqual(['oidc refreshed'])
   })
 
-  it('ask nobody while the API server takes no word of it', async () => {
+  it('ask no provider while the API server takes no word of it', async () => {
     const world = refreshing()
     world.cluster.before = ({ verb }) => {
       if (verb === 'replace') throw refused(503, 'ServiceUnavailable')

@@ -13,7 +13,7 @@ const GONE = ['groups_required', 'domain_refused']
 const SILENT = ['provider_unreachable', 'provider_answer']
 
 describe('what follows from an answer that is not good (25.7, SM)', () => {
-  it('is that the person is gone when the token is taken no more', () => {
+  it('is that the person is gone when the token has ended', () => {
     expect(refreshFailure(new GrantEnded('x'), false)).toMatchObject({
       kind: 'gone',
       reason: 'IdentityGone',
@@ -21,7 +21,7 @@ describe('what follows from an answer that is not good (25.7, SM)', () => {
     })
   })
 
-  it('accuses nobody while another token may have been lost (SL)', () => {
+  it('accuses no person while another token may have been lost (SL)', () => {
     expect(refreshFailure(new GrantEnded('x'), true)).toMatchObject({ reason: 'SignInAgain' })
   })
 
@@ -53,7 +53,7 @@ describe('whom a good answer is about (25.7)', () => {
     ['a User of another uid', SUBJECT, ada([{ connector: 'oidc', subject: SUBJECT }], 'other')],
     ['an account that has left identities', SUBJECT, ada([])],
     ['an account of another connector', SUBJECT, ada([{ connector: 'saml', subject: SUBJECT }])],
-  ])('is nobody with %s', (_, subject, user) => {
+  ])('is no User with %s', (_, subject, user) => {
     expect(confirmedUser(subject, session, user)).toMatchObject({
       kind: 'gone',
       reason: 'IdentityGone',

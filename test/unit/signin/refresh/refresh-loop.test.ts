@@ -135,7 +135,7 @@ describe('a person who is gone at the provider (25.7, SM)', () => {
     return world
   }
 
-  it('ends the key for good, and nobody asks again', async () => {
+  it('ends the key for good, and the provider is not asked again', async () => {
     const { clock, rotating, cluster, results } = await gone((world) => world.rotating.close())
     expect(results).toEqual(['oidc identity_gone'])
     await clock.advance(5 * INTERVAL_MS)
@@ -158,7 +158,7 @@ describe('a person who is gone at the provider (25.7, SM)', () => {
     expect(groupsOf(world)).toEqual([DEV])
   })
 
-  it('is somebody else under the same token', async () => {
+  it('is another account under the same token', async () => {
     const world = await gone(({ rotating }) => {
       rotating.identity = { subject: 'https://provider.example#2', ...named('root') }
     })
@@ -215,20 +215,17 @@ describe('a provider that does not answer (25.7, SM)', () => {
   it.each([
     ['not at all', AWAY, 'SignInAgain'],
     ['that the client is wrong', new SignInRefused('provider_unusable', 'x'), 'IdentityGone'],
-  ])(
-    'but said last %s: a token that is taken no more then means this',
-    async (_, fault, reason) => {
-      const world = await refreshed(({ rotating }) => {
-        rotating.fault = fault
-      })
-      world.rotating.fault = null
-      world.rotating.close()
-      await world.clock.advance(INTERVAL_MS)
-      expect(goneIn(world.cluster)).toBe(reason)
-    },
-  )
+  ])('but said last %s: a token that has ended then means this', async (_, fault, reason) => {
+    const world = await refreshed(({ rotating }) => {
+      rotating.fault = fault
+    })
+    world.rotating.fault = null
+    world.rotating.close()
+    await world.clock.advance(INTERVAL_MS)
+    expect(goneIn(world.cluster)).toBe(reason)
+  })
 
-  it('is nobody else’s outage', async () => {
+  it('delays only its own people', async () => {
     const world = refreshing({ provider: 'other' })
     const silent = new RotatingProvider()
     silent.delay = new Promise(() => undefined)

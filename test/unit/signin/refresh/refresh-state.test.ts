@@ -58,7 +58,7 @@ describe('when a provider is asked next (25.7)', () => {
 })
 
 describe('the state of the refreshes (25.7)', () => {
-  it('says before the call that no answer is known, and counts it', () => {
+  it('says before the call that the answer is missing, and counts it', () => {
     const asked = askedAt(state({ failures: 2 }), 9000)
     expect(asked).toEqual({ confirmedMs: 1000, askedMs: 9000, failures: 3, isUnanswered: true })
     expect(answered(asked)).toEqual({ ...asked, isUnanswered: false })

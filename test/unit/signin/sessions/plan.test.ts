@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
 import { signInUserOf } from '../../../../src/signin/people/sign-in-user.ts'
-import { isSessionOf, sessionStep } from '../../../../src/signin/sessions/plan.ts'
+import { sessionStep } from '../../../../src/signin/sessions/plan.ts'
 import {
+  isSessionOf,
   sessionIn,
   sessionSecret,
   type SignInSession,
@@ -110,9 +111,9 @@ describe('the person of a session (24.3)', () => {
   const named = { identities: [{ connector: 'oidc', subject: 'https://provider.example#1' }] }
   it.each([
     ['the User who names the account', ada(named), {}, true],
-    ['nobody, where there is no User', null, {}, false],
+    ['no User where there is none', null, {}, false],
     ['no other User of the name', ada(named, 'uid-other'), {}, false],
-    ['nobody without that identity', ada({}), {}, false],
+    ['no User without that identity', ada({}), {}, false],
     [
       'no User who names another account',
       ada(named),
@@ -146,7 +147,7 @@ describe('a session in a Secret (25.4)', () => {
   it.each([
     ['of another type', { type: 'Opaque' }],
     ['of another name', { metadata: { name: 'login-x' } }],
-    ['that is no JSON', { data: { session: 'e' } }],
+    ['of malformed JSON', { data: { session: 'e' } }],
     ['without a user', data({ ...session(), user: '' })],
     ['without the uid of its User', data({ ...session(), userUid: undefined })],
     ['without a time', data({ ...session(), madeMs: 'now' })],
