@@ -110,6 +110,9 @@ export interface KnownAccount {
   readonly tokens: ProviderTokens
 }
 
+/** The authority of a subject: it ends at the first `#` (contract 24.3). */
+export const authorityIn = (subject: string): string => subject.split('#', 1)[0] ?? ''
+
 /** Asks a provider again about people who have signed in (contract 25.7). */
 export interface ProviderRefresh {
   /**

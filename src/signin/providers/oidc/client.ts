@@ -3,6 +3,7 @@ import { calculatePKCECodeChallenge } from 'openid-client'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import {
   type AttemptSecrets,
+  authorityIn,
   OAUTH_BINDING,
   type ProviderOptions,
   type SignInProvider,
@@ -12,6 +13,7 @@ import {
 import { exchangeCode } from './code-exchange.ts'
 import type { OidcDialect } from './dialect.ts'
 import { type OidcSetup, setupOf } from './setup.ts'
+import { refreshTokens } from './token-refresh.ts'
 
 /** Creates a provider of a dialect. It calls none until it is used; unusable settings are refused then. */
 export function createOidcClient(
@@ -33,7 +35,13 @@ export function createOidcClient(
     }),
     finish: (callback, secrets, signal) =>
       unlessAborted(signal, () => exchangeCode(setup(), callback, secrets, signal)),
-    refresh: null,
+    refresh: {
+      knows: (subject) =>
+        typeof made === 'string' || made.dialect.issuers.mayAnswer(authorityIn(subject)),
+      isPossible: ({ refreshToken }) => refreshToken !== null,
+      ask: (account, keep, signal) =>
+        unlessAborted(signal, () => refreshTokens(setup(), account, keep, signal)),
+    },
     endSession: (idToken, signal) =>
       unlessAborted(signal, () => endSessionUrl(setup(), idToken)).catch(() => null),
     check: (signal) =>
