@@ -47,7 +47,7 @@ test.each<{ name: string; claims: object; pages: string[][]; refusal: object }>(
     pages: [GROUPS],
     refusal: { reason: 'domain_refused', detail: 'hostedDomains' },
   },
-])('who has lost $name is refused (25.7, SM)', async ({ claims, pages, refusal }) => {
+])('who has lost $name is refused (25.7)', async ({ claims, pages, refusal }) => {
   const rules = { groups: GROUPS, hostedDomains: ['example.com'] }
   const { google, account, provider } = await signedIn(rules)
   await rotateAt(google.forger, { ...OF_COMPANY, ...claims })
@@ -58,7 +58,7 @@ test.each<{ name: string; claims: object; pages: string[][]; refusal: object }>(
 test.each([
   { name: '/token', reason: 'provider_unusable' },
   { name: '/admin/directory/v1/groups', reason: 'groups_unreadable' },
-])('invalid_grant of $name ends no account (25.7, SM)', async ({ name, reason }) => {
+])('invalid_grant of $name ends no account (25.7)', async ({ name, reason }) => {
   const { google, account, provider } = await signedIn()
   await rotateAt(google.forger, OF_COMPANY)
   google.answer = ({ path }) =>

@@ -86,7 +86,7 @@ describe('an account of Microsoft', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('that has lost the required group is refused, and one that Graph denies is not over (25.7, SM)', async () => {
+  test('that has lost the required group is refused, and one that Graph denies is not over (25.7)', async () => {
     const { microsoft, account, provider } = await signedIn({ groups: GROUP })
     await answerOf(microsoft)
     microsoft.pages = [[2, 3]]
@@ -97,7 +97,7 @@ describe('an account of Microsoft', () => {
     expect(outcome).not.toBeInstanceOf(GrantEnded)
   })
 
-  test('that Microsoft has ended is over (25.7, SM)', async () => {
+  test('that Microsoft has ended is over (25.7)', async () => {
     const { microsoft, account, provider } = await signedIn()
     microsoft.forger.answers.set('/token', {
       status: 400,
@@ -106,7 +106,7 @@ describe('an account of Microsoft', () => {
     expect((await askAgain(provider, account)).outcome).toBeInstanceOf(GrantEnded)
   })
 
-  test('of a tenant that the settings no longer let in is refused (25.7, SM)', async () => {
+  test('of a tenant that the settings no longer let in is refused (25.7)', async () => {
     const microsoft = await startIdpB(COMPANY, COMPANY)
     await answerOf(microsoft, STRANGERS)
     const account = {

@@ -148,7 +148,7 @@ describe('what is kept of an answer', () => {
     expect(outcome).toMatchObject(isGood ? { tokens: expected } : { reason: 'provider_answer' })
   })
 
-  test('is kept before keys and userinfo are asked for (25.7, SL)', async () => {
+  test('is kept before keys and userinfo are asked for (25.7)', async () => {
     const { forger, account } = await signedIn()
     const clock = manualClock(Date.now())
     const provider = providerFor(forger.issuer, { getUserInfo: true }, { clock })
@@ -172,7 +172,7 @@ describe('what is kept of an answer', () => {
     { name: 'an error that openid-client knows', error: new TypeError('409') },
     { name: 'a refusal', error: new SignInRefused('provider_refused', 'of a test') },
     { name: 'a text', error: '409' },
-  ])('that can be kept nowhere ends all with $name, unchanged (25.7, SL)', async ({ error }) => {
+  ])('that can be kept nowhere ends all with $name, unchanged (25.7)', async ({ error }) => {
     const { forger, account } = await signedIn()
     await rotateAt(forger)
     const provider = providerFor(forger.issuer, { getUserInfo: true })

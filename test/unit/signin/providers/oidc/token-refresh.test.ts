@@ -62,7 +62,7 @@ describe('the request of a refresh', () => {
     expect(asked[0]?.headers.authorization).toEqual(row.authorization)
   })
 
-  test('goes to no other provider than that of the account (25.7, SM)', async () => {
+  test('goes to no other provider than that of the account (25.7)', async () => {
     const { forger, account } = await signedIn()
     const elsewhere = { ...account, subject: `https://other.example.com#ada-1` }
     const { outcome, kept } = await askAgain(providerFor(forger.issuer), elsewhere)
@@ -127,7 +127,7 @@ describe('who the person is after a refresh', () => {
     ])
   })
 
-  test('is not the account, where the provider speaks of another one (25.7, SM)', async () => {
+  test('is not the account, where the provider speaks of another one (25.7)', async () => {
     const { forger, account } = await signedIn()
     await rotateAt(forger, { sub: 'grace-1' })
     const { outcome } = await askAgain(providerFor(forger.issuer), account)
@@ -139,7 +139,7 @@ describe('who the person is after a refresh', () => {
     { name: 'of none', groups: [], reason: 'groups_required' },
     { name: 'of a claim that is gone', groups: undefined, reason: 'groups_required' },
     { name: 'of another form', groups: { sre: true }, reason: 'provider_answer' },
-  ])('is refused with groups $name, and the tokens are kept (25.7, SM)', async (row) => {
+  ])('is refused with groups $name, and the tokens are kept (25.7)', async (row) => {
     const settings = { groups: ['sre'] }
     const { forger, account } = await signedIn(settings)
     await rotateAt(forger, { groups: row.groups })

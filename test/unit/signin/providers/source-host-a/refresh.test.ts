@@ -43,14 +43,14 @@ describe('a person of GitHub, asked for again,', () => {
     expect([...authorizations]).toEqual([`Bearer ${account.tokens.accessToken}`])
   })
 
-  test('is another one, where the token is of another account (25.7, SM)', async () => {
+  test('is another one, where the token is of another account (25.7)', async () => {
     const { host, account, provider } = await signedIn()
     host.account = { ...MEMBER, id: 7 }
     const { outcome } = await askAgain(provider, account)
     expect(outcome).toMatchObject({ subject: `${host.url}/api/v3#7` })
   })
 
-  test('is refused after leaving the organization (25.7, SM)', async () => {
+  test('is refused after leaving the organization (25.7)', async () => {
     const { host, account, provider } = await signedIn()
     host.account = hostAccount()
     const { outcome } = await askAgain(provider, account)
@@ -58,7 +58,7 @@ describe('a person of GitHub, asked for again,', () => {
     expect(outcome).not.toBeInstanceOf(GrantEnded)
   })
 
-  test.each(PATHS)('is gone where %s takes the token no more (25.7, SM)', async (path) => {
+  test.each(PATHS)('is gone where %s takes the token no more (25.7)', async (path) => {
     const { host, account, provider } = await signedIn()
     host.answers.set(`/api/v3${path}`, { status: 401, body: '{"message":"a secret"}' })
     const { outcome } = await askAgain(provider, account)
@@ -68,7 +68,7 @@ describe('a person of GitHub, asked for again,', () => {
   })
 
   test.each([403, 404, 429, 500, 502])(
-    'is not gone where the API answers %i, at any path (25.7, SM)',
+    'is not gone where the API answers %i, at any path (25.7)',
     async (status) => {
       const { host, account, provider } = await signedIn()
       for (const path of PATHS) {
@@ -110,7 +110,7 @@ describe('a refresh at GitHub', () => {
     expect(host.requests).toEqual([])
   })
 
-  test('sends no token to another server than that of the account (24.3, 25.7, SM)', async () => {
+  test('sends no token to another server than that of the account (24.3, 25.7)', async () => {
     const { account } = await signedIn()
     const other = await hostOfTest()
     const provider = providerAt(other, ACME)

@@ -46,7 +46,7 @@ test.each([
 
 const ROTATED_TOKENS = { accessToken: 'access secret 2', refreshToken: 'refresh secret 2' }
 
-test('who has left the required group is refused (25.7, SM)', async () => {
+test('who has left the required group is refused (25.7)', async () => {
   const { forger, account, provider } = await signedIn(['staff'])
   await rotateAt(forger, { sub: '4711' })
   forger.userinfo = { ...USERINFO, groups: ['guests'] }
