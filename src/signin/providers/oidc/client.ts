@@ -6,6 +6,7 @@ import {
   authorityIn,
   OAUTH_BINDING,
   type ProviderOptions,
+  type ProviderRefresh,
   type SignInProvider,
   healthOf,
   usable,
@@ -35,19 +36,22 @@ export function createOidcClient(
     }),
     finish: (callback, secrets, signal) =>
       unlessAborted(signal, () => exchangeCode(setup(), callback, secrets, signal)),
-    refresh: {
-      knows: (subject) =>
-        typeof made === 'string' || made.dialect.issuers.mayAnswer(authorityIn(subject)),
-      isPossible: ({ refreshToken }) => refreshToken !== null,
-      ask: (account, keep, signal) =>
-        unlessAborted(signal, () => refreshTokens(setup(), account, keep, signal)),
-    },
+    refresh: refreshOf(made),
     endSession: (idToken, signal) =>
       unlessAborted(signal, () => endSessionUrl(setup(), idToken)).catch(() => null),
     check: (signal) =>
       healthOf(warnings, () => unlessAborted(signal, () => tryAll(setup(), signal))),
   }
 }
+
+/** @param made a text = why the settings are unusable */
+const refreshOf = (made: OidcSetup | string): ProviderRefresh => ({
+  knows: (subject) =>
+    typeof made === 'string' || made.dialect.issuers.mayAnswer(authorityIn(subject)),
+  isPossible: ({ refreshToken }) => refreshToken !== null,
+  ask: (account, keep, signal) =>
+    unlessAborted(signal, () => refreshTokens(usable(made), account, keep, signal)),
+})
 
 async function tryAll({ discovery, dialect }: OidcSetup, signal: AbortSignal): Promise<[]> {
   await discovery.read()

@@ -21,7 +21,7 @@ import {
 import type { OidcSetup } from './setup.ts'
 
 /** A call of the token endpoint, and what follows from it. */
-export interface TokenGrant extends Pick<FetchOptions, 'answered' | 'receive' | 'signal'> {
+interface TokenGrant extends Pick<FetchOptions, 'answered' | 'receive' | 'signal'> {
   readonly setup: OidcSetup
   readonly published: Published
   /** That the ID token must name. */

@@ -10,6 +10,7 @@ import {
   type ProviderHealth,
   type ProviderIdentity,
   type ProviderOptions,
+  type ProviderRefresh,
   type SignInProvider,
   healthOf,
   usable,
@@ -39,11 +40,7 @@ export function createSourceHostAProvider(
       const person = await readPerson({ setup: setup(), accessToken, signal })
       return { ...person, tokens: { accessToken, refreshToken: null, idToken: null } }
     },
-    refresh: {
-      knows: (subject) => typeof made === 'string' || isAccountOf(made, subject),
-      isPossible: ({ accessToken }) => accessToken !== null,
-      ask: async (account, _keep, signal) => askAgain(setup(), account, signal),
-    },
+    refresh: refreshOf(made),
     endSession: () => Promise.resolve(null),
     check: (signal) =>
       healthOf(warnings, async () => {
@@ -52,6 +49,13 @@ export function createSourceHostAProvider(
       }),
   }
 }
+
+/** @param made a text = why the settings are unusable */
+const refreshOf = (made: SourceHostASetup | string): ProviderRefresh => ({
+  knows: (subject) => typeof made === 'string' || isAccountOf(made, subject),
+  isPossible: ({ accessToken }) => accessToken !== null,
+  ask: async (account, _keep, signal) => askAgain(usable(made), account, signal),
+})
 
 const isAccountOf = ({ addresses }: SourceHostASetup, subject: string): boolean =>
   authorityIn(subject) === addresses.api

@@ -47,7 +47,7 @@ test.each<{ name: string; claims: object; pages: string[][]; refusal: object }>(
     pages: [GROUPS],
     refusal: { reason: 'domain_refused', detail: 'hostedDomains' },
   },
-])('who has lost $name is refused (25.7)', async ({ claims, pages, refusal }) => {
+])('a person who has lost $name is refused (25.7)', async ({ claims, pages, refusal }) => {
   const rules = { groups: GROUPS, hostedDomains: ['example.com'] }
   const { google, account, provider } = await signedIn(rules)
   await rotateAt(google.forger, { ...OF_COMPANY, ...claims })

@@ -90,7 +90,7 @@ describe('an ID token of a refresh', () => {
   })
 })
 
-describe('what is kept of an answer', () => {
+describe('the session after an answer', () => {
   test.each<{ name: string; token: object; kept: object; isGood: boolean }>([
     {
       name: 'the old refresh token, where none came',
@@ -140,7 +140,7 @@ describe('what is kept of an answer', () => {
       kept: { accessToken: 'access secret 2', refreshToken: 'refresh secret 2' },
       isGood: false,
     },
-  ])('is $name (25.7)', async ({ token, kept: expected, isGood }) => {
+  ])('has $name (25.7)', async ({ token, kept: expected, isGood }) => {
     const { forger, account } = await signedIn()
     forger.token = token as Record<string, unknown>
     const { outcome, kept } = await askAgain(providerFor(forger.issuer), account)
@@ -148,7 +148,7 @@ describe('what is kept of an answer', () => {
     expect(outcome).toMatchObject(isGood ? { tokens: expected } : { reason: 'provider_answer' })
   })
 
-  test('is kept before keys and userinfo are asked for (25.7)', async () => {
+  test('has its tokens before keys and userinfo are asked for (25.7)', async () => {
     const { forger, account } = await signedIn()
     const clock = manualClock(Date.now())
     const provider = providerFor(forger.issuer, { getUserInfo: true }, { clock })
@@ -172,7 +172,7 @@ describe('what is kept of an answer', () => {
     { name: 'an error that openid-client knows', error: new TypeError('409') },
     { name: 'a refusal', error: new SignInRefused('provider_refused', 'of a test') },
     { name: 'a text', error: '409' },
-  ])('that can be kept nowhere ends all with $name, unchanged (25.7)', async ({ error }) => {
+  ])('that cannot be written ends all with $name, unchanged (25.7)', async ({ error }) => {
     const { forger, account } = await signedIn()
     await rotateAt(forger)
     const provider = providerFor(forger.issuer, { getUserInfo: true })

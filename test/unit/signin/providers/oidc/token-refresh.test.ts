@@ -102,7 +102,7 @@ describe('the request of a refresh', () => {
   })
 })
 
-describe('who the person is after a refresh', () => {
+describe('the person after a refresh', () => {
   test('is what the new ID token says, with the new tokens (25.7)', async () => {
     const { forger, account } = await signedIn()
     await rotateAt(forger, { groups: ['oncall'], name: 'Ada Byron', preferred_username: 'byron' })
@@ -127,7 +127,7 @@ describe('who the person is after a refresh', () => {
     ])
   })
 
-  test('is not the account, where the provider speaks of another one (25.7)', async () => {
+  test('is another one, where the provider says so (25.7)', async () => {
     const { forger, account } = await signedIn()
     await rotateAt(forger, { sub: 'grace-1' })
     const { outcome } = await askAgain(providerFor(forger.issuer), account)

@@ -130,7 +130,7 @@ describe('a refresh at GitHub', () => {
     expect(refreshOf(provider).knows(`${api}#583231`)).toBe(known)
   })
 
-  test('by unusable settings accuses nobody (25.7)', async () => {
+  test('fails by unusable settings, and accuses nobody (25.7)', async () => {
     const { host, account } = await signedIn()
     const provider = providerAt(host, { clientSecret: '' })
     expect(refreshOf(provider).knows('https://other.example.com#1')).toBe(true)

@@ -1,4 +1,4 @@
-// GitLab is asked again (contract 25.7): groups are those of userinfo, as at the sign-in.
+// GitLab is asked again (contract 25.7): userinfo has the groups, as at the sign-in.
 import { expect, test } from 'vitest'
 import {
   accountOf,
@@ -29,7 +29,7 @@ async function signedIn(groups: readonly string[] = []) {
 test.each([
   { name: 'an ID token', hasIdToken: true },
   { name: 'no ID token', hasIdToken: false },
-])('with $name in the answer, groups and names are those of userinfo (25.7)', async (row) => {
+])('names and groups come from userinfo, with $name in the answer (25.7)', async (row) => {
   const { forger, account, provider } = await signedIn()
   await rotateAt(forger, { sub: '4711', groups: ['of-the-token'] })
   if (!row.hasIdToken) forger.token = ROTATED
@@ -46,7 +46,7 @@ test.each([
 
 const ROTATED_TOKENS = { accessToken: 'access secret 2', refreshToken: 'refresh secret 2' }
 
-test('who has left the required group is refused (25.7)', async () => {
+test('a person who has left the required group is refused (25.7)', async () => {
   const { forger, account, provider } = await signedIn(['staff'])
   await rotateAt(forger, { sub: '4711' })
   forger.userinfo = { ...USERINFO, groups: ['guests'] }
