@@ -1,6 +1,7 @@
 // The second half of a sign-in (contract 25.6): the code of the callback for tokens, and the claims of these. openid-client checks
 // state, nonce and the issuer of the callback; token-grant.ts has the rest.
 import * as client from 'openid-client'
+import type { JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import type { OutgoingAnswer } from '../outgoing.ts'
 import type { AttemptSecrets, ProviderCallback, ProviderIdentity } from '../provider.ts'
@@ -68,7 +69,10 @@ async function redeemAt(
   issuer: string,
   answered: OutgoingAnswer | null,
 ): Promise<Redeemed> {
-  const receive = () => Promise.resolve()
+  // openid-client would not say what is absent.
+  const receive = async ({ id_token: idToken }: JsonMap): Promise<void> => {
+    if (idToken === undefined) throw idTokenAbsent()
+  }
   const grant = { setup, published, issuer, answered, receive, signal }
   const config = clientFor(grant)
   const { state: expectedState, nonce: expectedNonce, verifier: pkceCodeVerifier } = secrets
@@ -81,6 +85,9 @@ async function redeemAt(
     tokenParameters(setup),
   )
   const { claims, tokens } = grantedTokens(setup, answer)
-  if (claims === null) throw new SignInRefused('provider_answer', 'the ID token is absent')
+  if (claims === null) throw idTokenAbsent()
   return { verified: await vouchedFor(grant, config, claims, tokens.accessToken), tokens }
 }
+
+const idTokenAbsent = (): SignInRefused =>
+  new SignInRefused('provider_answer', 'the ID token is absent')

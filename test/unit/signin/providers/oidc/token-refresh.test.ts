@@ -14,6 +14,7 @@ import {
   ROTATED,
   rotateAt,
 } from '../../../../support/oidc/refresh.ts'
+import { manualClock } from '../../../../support/manual-clock.ts'
 import { goodToken, NO_END, providerFor, signIn } from '../../../../support/oidc/sign-in.ts'
 
 /** A forger, and an account that has signed in there with a refresh token. */
@@ -181,7 +182,10 @@ describe('an answer without an ID token', () => {
       forger.token = ROTATED
       const tokens = { ...account.tokens, idToken }
       const { outcome, kept } = await askAgain(providerFor(forger.issuer), { ...account, tokens })
-      expect(outcome).toMatchObject({ reason: 'provider_answer' })
+      expect(outcome).toMatchObject({
+        reason: 'provider_answer',
+        because: 'neither the answer nor the session has an ID token',
+      })
       expect(kept).toHaveLength(1)
     },
   )
@@ -209,7 +213,8 @@ describe('a refresh ends', () => {
     const { forger, account } = await signedIn()
     const caller = new AbortController()
     forger.answers.set('/token', () => caller.abort())
-    const provider = providerFor(forger.issuer)
+    // No time passes, so no other limit ends it.
+    const provider = providerFor(forger.issuer, {}, { clock: manualClock(Date.now()) })
     const { outcome } = await askAgain(provider, account, undefined, caller.signal)
     expect(outcome).toMatchObject({ reason: 'provider_unreachable' })
     forger.requests.length = 0
@@ -217,6 +222,22 @@ describe('a refresh ends', () => {
       reason: 'provider_unreachable',
     })
     expect(forger.requests).toEqual([])
+  })
+
+  test('when its caller leaves while tokens are kept, which goes on (25.7)', async () => {
+    const { forger, account } = await signedIn()
+    await rotateAt(forger)
+    const caller = new AbortController()
+    const stored = Promise.withResolvers<void>()
+    const duringKeep = (): Promise<void> => {
+      caller.abort()
+      return stored.promise
+    }
+    const provider = providerFor(forger.issuer, { getUserInfo: true })
+    const { outcome, kept } = await askAgain(provider, account, duringKeep, caller.signal)
+    expect(outcome).toMatchObject({ reason: 'provider_unreachable' })
+    expect(kept).toMatchObject([{ refreshToken: 'refresh secret 2' }])
+    stored.resolve()
   })
 
   test('for one caller alone, as others go on (25.7)', async () => {

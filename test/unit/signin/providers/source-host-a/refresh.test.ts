@@ -94,7 +94,7 @@ describe('a person of GitHub, asked for again,', () => {
     expect((await late).outcome).toMatchObject({ reason: 'provider_unreachable' })
     const caller = new AbortController()
     host.answers.set('/api/v3/user', () => caller.abort())
-    const left = askAgain(providerAt(host, ACME), account, undefined, caller.signal)
+    const left = askAgain(providerAt(host, ACME, { clock }), account, undefined, caller.signal)
     expect((await left).outcome).toMatchObject({ reason: 'provider_unreachable' })
   })
 })
