@@ -2,7 +2,7 @@
 // 25.6). No other text of a provider is shown.
 import { exceedsBounds } from '../../domain/json/bounds.ts'
 import { isMap, type Json, type JsonMap, parseJson } from '../../domain/json/json.ts'
-import { SignInRefused } from '../../domain/signin/refusals.ts'
+import { GrantEnded, SignInRefused } from '../../domain/signin/refusals.ts'
 
 /** A list of 5,000 groups is within them, and a page of 100 teams with everything that GitHub says of each. */
 const JSON_BOUNDS = { levels: 32, values: 20_000 }
@@ -46,6 +46,7 @@ export function refusedBy(endpoint: string, code: unknown): SignInRefused {
 }
 
 const TOKEN_ENDPOINT = 'token endpoint'
+const GRANT_ENDED = 'invalid_grant'
 
 /**
  * The refusal where a token endpoint says no.
@@ -53,7 +54,9 @@ const TOKEN_ENDPOINT = 'token endpoint'
  * @param code field `error` as it came
  * @param clientErrors the codes by which it doubts the client, not the person
  */
-export const tokenRefusal = (code: unknown, clientErrors: readonly unknown[]): SignInRefused =>
-  clientErrors.includes(code)
+export function tokenRefusal(code: unknown, clientErrors: readonly unknown[]): SignInRefused {
+  if (code === GRANT_ENDED) return new GrantEnded(`the ${TOKEN_ENDPOINT} says ${GRANT_ENDED}`)
+  return clientErrors.includes(code)
     ? new SignInRefused('provider_unusable', `the ${TOKEN_ENDPOINT} says ${String(code)}`)
     : refusedBy(TOKEN_ENDPOINT, code)
+}

@@ -110,6 +110,9 @@ interface KnownAccount {
   readonly tokens: ProviderTokens
 }
 
+/** The authority of a subject: it ends at the first `#` (contract 24.3). */
+export const authorityIn = (subject: string): string => subject.split('#', 1)[0] ?? ''
+
 /** Asks a provider again about people who have signed in (contract 25.7). */
 export interface ProviderRefresh {
   /**
@@ -122,7 +125,8 @@ export interface ProviderRefresh {
   /**
    * Who the account is now, after every check of a sign-in.
    *
-   * @param keep stores the tokens that replace the account's, before anything else is asked: the old ones may have ended
+   * @param keep stores the tokens that replace the account's, before anything else is asked: the old ones may have ended. One that
+   *   has begun goes on when the signal aborts
    * @throws SignInRefused, GrantEnded where the provider takes the token no more; what `keep` throws
    */
   readonly ask: (

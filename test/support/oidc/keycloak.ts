@@ -98,6 +98,17 @@ export async function signInAtKeycloak(start: URL): Promise<URL> {
   return new URL(answer.headers.get('location') ?? '')
 }
 
+/** Revokes a refresh token of the client (RFC 7009). @throws Error when Keycloak does not */
+export async function revokeAtKeycloak(issuer: string, token: string): Promise<void> {
+  const client = { client_id: 'platform', client_secret: KEYCLOAK_SECRET }
+  const body = new URLSearchParams({ ...client, token, token_type_hint: 'refresh_token' })
+  const { status } = await fetch(`${issuer}/protocol/openid-connect/revoke`, {
+    method: 'POST',
+    body,
+  })
+  if (status !== 200) throw new Error(`Keycloak answered ${status}`)
+}
+
 /** Posts a form to Keycloak, and signs in as ada in its own. @returns the fields of the form that leads back */
 export async function postToKeycloak(
   url: URL,

@@ -7,32 +7,35 @@ import { boundedJsonMap } from '../answers.ts'
 import type { Outgoing, OutgoingAnswer } from '../outgoing.ts'
 import { type UnverifiedToken, unverifiedToken } from './id-token.ts'
 
-/** What one sign-in calls. */
-interface FetchOptions {
+/** What one call of the token endpoint, and of userinfo after it, needs. */
+export interface FetchOptions {
   readonly send: Outgoing
   readonly tokenEndpoint: string
-  /** Sent as it is: openid-client has it from a URL, which may spell it otherwise. */
+  /** Sent as it is, with a code: openid-client has it from a URL, which may spell it otherwise. */
   readonly redirectURI: string
   /** An answer of the token endpoint that is there already; null = it is asked. */
   readonly answered: OutgoingAnswer | null
-  /** Called with the ID token before it is verified, and with the answer that it came in. */
+  /** Called with the fields of an answer of 200 of the token endpoint, before anything in it is looked at. */
+  readonly receive: (fields: JsonMap) => Promise<void>
+  /** Called then with the ID token, if there is one, before it is verified, and with the answer that it came in. */
   readonly expectToken: (token: UnverifiedToken, answer: OutgoingAnswer) => Promise<void>
   readonly signal: AbortSignal
 }
 
-/** Creates the fetch of one sign-in. */
+/** Creates the fetch of one call. */
 export const createFetch =
   ({
     send,
     tokenEndpoint,
     redirectURI,
     answered,
+    receive,
     expectToken,
     signal,
   }: FetchOptions): CustomFetch =>
   async (url, { headers, body }) => {
     const form = url === tokenEndpoint && body instanceof URLSearchParams ? body : null
-    form?.set('redirect_uri', redirectURI)
+    if (form?.has('redirect_uri')) form.set('redirect_uri', redirectURI)
     const sent = form === null ? null : Buffer.from(form.toString())
     const known = form === null ? null : answered
     const answer = known ?? (await send({ url, headers, body: sent }, signal))
@@ -42,14 +45,19 @@ export const createFetch =
         'provider_answer',
         'the answer must be a JSON object within the bounds',
       )
-    if (form !== null && answer.status === 200) await expectToken(idTokenIn(fields), answer)
+    if (form !== null && answer.status === 200) {
+      await receive(fields)
+      const token = idTokenIn(fields)
+      if (token !== null) await expectToken(token, answer)
+    }
     return responseOf(answer)
   }
 
-function idTokenIn({ id_token: idToken }: JsonMap): UnverifiedToken {
+/** The ID token; null = there is none, which openid-client refuses where one must be there. */
+function idTokenIn({ id_token: idToken }: JsonMap): UnverifiedToken | null {
+  if (idToken === undefined) return null
   const token = typeof idToken === 'string' ? unverifiedToken(idToken) : null
-  if (token === null)
-    throw new SignInRefused('provider_answer', 'the ID token is absent or has another form')
+  if (token === null) throw new SignInRefused('provider_answer', 'the ID token has another form')
   return token
 }
 

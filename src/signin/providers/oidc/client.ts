@@ -3,8 +3,10 @@ import { calculatePKCECodeChallenge } from 'openid-client'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import {
   type AttemptSecrets,
+  authorityIn,
   OAUTH_BINDING,
   type ProviderOptions,
+  type ProviderRefresh,
   type SignInProvider,
   healthOf,
   usable,
@@ -12,6 +14,7 @@ import {
 import { exchangeCode } from './code-exchange.ts'
 import type { OidcDialect } from './dialect.ts'
 import { type OidcSetup, setupOf } from './setup.ts'
+import { refreshTokens } from './token-refresh.ts'
 
 /** Creates a provider of a dialect. It calls none until it is used; unusable settings are refused then. */
 export function createOidcClient(
@@ -33,13 +36,22 @@ export function createOidcClient(
     }),
     finish: (callback, secrets, signal) =>
       unlessAborted(signal, () => exchangeCode(setup(), callback, secrets, signal)),
-    refresh: null,
+    refresh: refreshOf(made),
     endSession: (idToken, signal) =>
       unlessAborted(signal, () => endSessionUrl(setup(), idToken)).catch(() => null),
     check: (signal) =>
       healthOf(warnings, () => unlessAborted(signal, () => tryAll(setup(), signal))),
   }
 }
+
+/** @param made a text = why the settings are unusable */
+const refreshOf = (made: OidcSetup | string): ProviderRefresh => ({
+  knows: (subject) =>
+    typeof made === 'string' || made.dialect.issuers.mayAnswer(authorityIn(subject)),
+  isPossible: ({ refreshToken }) => refreshToken !== null,
+  ask: (account, keep, signal) =>
+    unlessAborted(signal, () => refreshTokens(usable(made), account, keep, signal)),
+})
 
 async function tryAll({ discovery, dialect }: OidcSetup, signal: AbortSignal): Promise<[]> {
   await discovery.read()

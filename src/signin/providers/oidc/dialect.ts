@@ -60,7 +60,7 @@ export interface IssuerRules {
   readonly field: string
   /** Whether the discovery document may name this issuer. */
   readonly isOwn: (named: string) => boolean
-  /** Whether a callback may name this issuer (RFC 9207); the token must be of the same. */
+  /** Whether a callback (RFC 9207) or the subject of an account may name this issuer; the token must be of the same. */
   readonly mayAnswer: (named: string) => boolean
   /** The issuer that a token must name, by its claims, which are not verified yet; null = no issuer has such a token. */
   readonly ofToken: (claims: JsonMap) => string | null

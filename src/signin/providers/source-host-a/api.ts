@@ -1,6 +1,6 @@
 // Questions to the API of GitHub about the person whose token it is.
 import { isList, isMap, type JsonMap } from '../../../domain/json/json.ts'
-import { type SignInReason, SignInRefused } from '../../../domain/signin/refusals.ts'
+import { GrantEnded, type SignInReason, SignInRefused } from '../../../domain/signin/refusals.ts'
 import { boundedJson, boundedJsonMap } from '../answers.ts'
 import { everyPage, type ProviderPage } from '../look-up.ts'
 import type { OutgoingAnswer } from '../outgoing.ts'
@@ -21,7 +21,7 @@ export interface PersonAccess {
   readonly signal: AbortSignal
 }
 
-/** The object at a path of the API. @throws SignInRefused */
+/** The object at a path of the API. @throws SignInRefused, GrantEnded where the token has ended */
 export async function readObject(access: PersonAccess, path: string): Promise<JsonMap> {
   const answer = await ask(access, `${access.setup.addresses.api}${path}`, path)
   const value = boundedJsonMap(answer.body)
@@ -38,7 +38,7 @@ export interface HostList<Entry> {
   readonly path: string
   /**
    * The reason of the refusal where the list can't be read to its end: half a list is none. A server that is away is
-   * `provider_unreachable` beside `provider_answer`.
+   * `provider_unreachable` beside `provider_answer`; a token that has ended is so for every list.
    */
   readonly unreadable: SignInReason
   /** What is kept of an entry, as pages are large. @throws SignInRefused for an entry of another form */
@@ -49,7 +49,7 @@ export interface HostList<Entry> {
  * Every entry of a list, over all its pages.
  *
  * @throws SignInRefused with the reason `unreadable`, also for an answer that does not come or is not a list of objects, and
- *   for more than 20 pages or 5,000 entries
+ *   for more than 20 pages or 5,000 entries; GrantEnded where the token has ended
  */
 export async function readList<Entry>(
   access: PersonAccess,
@@ -57,11 +57,13 @@ export async function readList<Entry>(
 ): Promise<readonly Entry[]> {
   const fault = (because: string): SignInRefused =>
     new SignInRefused(unreadable, `${path} ${because}`)
+  const isOfList = (error: SignInRefused): boolean =>
+    unreadable !== 'provider_answer' &&
+    error.reason !== 'provider_unusable' &&
+    !(error instanceof GrantEnded)
   const pageAt = async (url: string): Promise<ProviderPage<Entry>> => {
     const { body, link } = await ask(access, url, path).catch((error: SignInRefused) => {
-      throw error.reason === 'provider_unusable' || unreadable === 'provider_answer'
-        ? error
-        : new SignInRefused(unreadable, error.because)
+      throw isOfList(error) ? new SignInRefused(unreadable, error.because) : error
     })
     const entries = boundedJson(body)
     if (!isList(entries) || !entries.every(isMap)) throw fault('must be a list of objects')
@@ -81,6 +83,7 @@ async function ask(
   const headers = { ...API_HEADERS, authorization: `Bearer ${accessToken}` }
   const answer = await setup.send({ url, headers, body: null }, signal)
   if (answer.status === 200) return answer
+  if (answer.status === 401) throw new GrantEnded(`${path} was answered 401`)
   // 403 also where too much was asked, or the token lacks a scope.
   throw new SignInRefused('provider_answer', `${path} was answered ${answer.status}`)
 }

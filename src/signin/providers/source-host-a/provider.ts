@@ -1,11 +1,16 @@
 // Sign-in through GitHub (contract 25.6 "sourceHostA"): OAuth 2 without OpenID Connect. The API says who has signed in.
 import { createHash } from 'node:crypto'
 import type { SourceHostAProvider } from '../../../api/config.gen.ts'
+import { SignInRefused } from '../../../domain/signin/refusals.ts'
 import {
   type AttemptSecrets,
+  authorityIn,
+  type KnownAccount,
   OAUTH_BINDING,
   type ProviderHealth,
+  type ProviderIdentity,
   type ProviderOptions,
+  type ProviderRefresh,
   type SignInProvider,
   healthOf,
   usable,
@@ -35,7 +40,7 @@ export function createSourceHostAProvider(
       const person = await readPerson({ setup: setup(), accessToken, signal })
       return { ...person, tokens: { accessToken, refreshToken: null, idToken: null } }
     },
-    refresh: null,
+    refresh: refreshOf(made),
     endSession: () => Promise.resolve(null),
     check: (signal) =>
       healthOf(warnings, async () => {
@@ -43,6 +48,30 @@ export function createSourceHostAProvider(
         return []
       }),
   }
+}
+
+/** @param made a text = why the settings are unusable */
+const refreshOf = (made: SourceHostASetup | string): ProviderRefresh => ({
+  knows: (subject) => typeof made === 'string' || isAccountOf(made, subject),
+  isPossible: ({ accessToken }) => accessToken !== null,
+  ask: async (account, _keep, signal) => askAgain(usable(made), account, signal),
+})
+
+const isAccountOf = ({ addresses }: SourceHostASetup, subject: string): boolean =>
+  authorityIn(subject) === addresses.api
+
+/** Who the account is now. Its token stays the same: GitHub gives no others. */
+async function askAgain(
+  setup: SourceHostASetup,
+  { subject, tokens }: KnownAccount,
+  signal: AbortSignal,
+): Promise<ProviderIdentity> {
+  const { accessToken } = tokens
+  if (!isAccountOf(setup, subject))
+    throw new SignInRefused('provider_unusable', 'the account is of another provider')
+  if (accessToken === null)
+    throw new SignInRefused('provider_answer', 'the session has no access token')
+  return { ...(await readPerson({ setup, accessToken, signal })), tokens }
 }
 
 const ADMITS_EVERYBODY: ProviderHealth['warnings'][number] =

@@ -31,7 +31,7 @@ describe('an answer of the token endpoint', () => {
     {
       name: 'without an ID token',
       body: '{"access_token":"a secret","token_type":"Bearer"}',
-      refusal: { reason: 'provider_answer' },
+      refusal: { reason: 'provider_answer', because: 'the ID token is absent' },
     },
     {
       name: 'with an ID token that is a number',

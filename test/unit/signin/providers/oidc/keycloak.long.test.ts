@@ -1,11 +1,14 @@
 import { afterAll, expect, test } from 'vitest'
+import { GrantEnded } from '../../../../../src/domain/signin/refusals.ts'
 import { ensureKeycloak } from '../../../../../tools/keycloak/program.ts'
 import {
   KEYCLOAK_CALLBACK,
   KEYCLOAK_SECRET,
+  revokeAtKeycloak,
   signInAtKeycloak,
   startKeycloak,
 } from '../../../../support/oidc/keycloak.ts'
+import { accountOf, askAgain } from '../../../../support/oidc/refresh.ts'
 import { beginAt, NO_END, providerFor, SECRETS } from '../../../../support/oidc/sign-in.ts'
 import { prepareWith, programOrSkip } from '../../../../support/program-or-skip.ts'
 
@@ -34,6 +37,22 @@ test('a person of Keycloak signs in, by a code that is good once (25.6, SA)', as
     reason: 'provider_refused',
     detail: 'invalid_grant',
   })
+})
+
+test('a person of Keycloak is asked for again, until the token is revoked there (25.7)', async () => {
+  const provider = providerFor(issuerOf(), { clientSecret: KEYCLOAK_SECRET, getUserInfo: true })
+  const back = await signInAtKeycloak(await beginAt(provider))
+  const identity = await provider.finish({ parameters: back.searchParams }, SECRETS, NO_END)
+  const account = accountOf(identity)
+  const { outcome, kept } = await askAgain(provider, account)
+  const { tokens: _, ...person } = identity
+  expect(outcome).toMatchObject(person)
+  const [tokens = account.tokens] = kept
+  expect(tokens.refreshToken).not.toBe(account.tokens.refreshToken)
+  await revokeAtKeycloak(issuerOf(), tokens.refreshToken ?? '')
+  const gone = await askAgain(provider, { ...account, tokens })
+  expect(gone.outcome).toBeInstanceOf(GrantEnded)
+  expect(gone.kept).toEqual([])
 })
 
 test('a client that Keycloak does not know cannot be used (25.5)', async () => {

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import type { ClientMetadata } from 'oidc-provider'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { OidcProvider } from '../../../../../src/api/config.gen.ts'
+import { GrantEnded } from '../../../../../src/domain/signin/refusals.ts'
 import { serverPair } from '../../../../support/certificate-builder.ts'
 import { chooseAt, startIdentityProvider } from '../../../../support/oidc/identity-provider.ts'
+import { accountOf, askAgain } from '../../../../support/oidc/refresh.ts'
 import { beginAt, NO_END, providerFor, SECRETS } from '../../../../support/oidc/sign-in.ts'
 
 const CALLBACK = 'https://platform.example.com/auth/oidc/callback'
@@ -116,5 +118,54 @@ describe('a person of oidc-provider', () => {
     const end = await provider.endSession(identity.tokens.idToken, NO_END)
     expect(end?.href.split('?')[0]).toBe(`${issuer}/session/end`)
     expect(await provider.check(NO_END)).toEqual({ fault: null, warnings: [] })
+  })
+})
+
+describe('a person of oidc-provider, asked for again,', () => {
+  const SCOPES = ['profile', 'email', 'groups', 'offline_access']
+
+  test.each([{ getUserInfo: false }, { getUserInfo: true }])(
+    'is the same, by a refresh token that lasts, with %j (25.7)',
+    async (settings) => {
+      const issuer = await startIdentityProvider([client({})])
+      const { provider, identity } = await signedIn(issuer, { scopes: SCOPES, ...settings })
+      const { outcome, kept } = await askAgain(provider, accountOf(identity))
+      const { accessToken, idToken, refreshToken } = identity.tokens
+      expect(outcome).toEqual({
+        ...identity,
+        tokens: { accessToken: expect.any(String), idToken: expect.any(String), refreshToken },
+      })
+      expect(kept).toEqual([{ accessToken: expect.any(String), idToken, refreshToken }])
+      expect(kept[0]?.accessToken).not.toBe(accessToken)
+    },
+  )
+
+  test('is gone where a token that was rotated away is used again, with all of its line (25.7)', async () => {
+    const fields = client({ token_endpoint_auth_method: 'none' })
+    const { client_secret: _, ...publicClient } = fields
+    const issuer = await startIdentityProvider([publicClient])
+    const settings = { clientSecret: '', scopes: SCOPES }
+    const { provider, identity } = await signedIn(issuer, settings)
+    const first = accountOf(identity)
+    const { kept } = await askAgain(provider, first)
+    const [tokens = first.tokens] = kept
+    expect(tokens.refreshToken).not.toBe(first.tokens.refreshToken)
+    const second = await askAgain(provider, { ...first, tokens })
+    expect(second.outcome).toMatchObject({ subject: first.subject, groups: identity.groups })
+    const replayed = await askAgain(provider, first)
+    expect(replayed.outcome).toBeInstanceOf(GrantEnded)
+    const [last = tokens] = second.kept
+    expect((await askAgain(provider, { ...first, tokens: last })).outcome).toBeInstanceOf(
+      GrantEnded,
+    )
+  })
+
+  test('is not gone where the secret of the client has changed (25.7)', async () => {
+    const issuer = await startIdentityProvider([client({})])
+    const { identity } = await signedIn(issuer, { scopes: SCOPES })
+    const provider = providerFor(issuer, { ...SETTINGS, clientSecret: 'another' })
+    expect((await askAgain(provider, accountOf(identity))).outcome).toMatchObject({
+      reason: 'provider_unusable',
+    })
   })
 })

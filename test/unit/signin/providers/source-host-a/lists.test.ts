@@ -111,7 +111,6 @@ describe('a list that is not read to its end refuses', () => {
     { name: '403 for too many requests', status: 403, body: '{"message":"a secret"}' },
     { name: '403 beside a whole list', status: 403, body: `[${TEAM}]` },
     { name: '429 for too many requests', status: 429, body: '{"message":"a secret"}' },
-    { name: '401', status: 401, body: '{"message":"a secret"}' },
     { name: '404', status: 404, body: '{"message":"a secret"}' },
     { name: '502', status: 502, body: 'a secret' },
     { name: '301', status: 301, body: '' },

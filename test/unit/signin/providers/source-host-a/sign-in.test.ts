@@ -132,7 +132,7 @@ describe('a person', () => {
   )
 
   test.each<{ name: string; status?: number; body: string }>([
-    { name: 'that comes with 401', status: 401, body: '{"login":"ada","id":583231}' },
+    { name: 'that comes with 403', status: 403, body: '{"login":"ada","id":583231}' },
     { name: 'that comes with 429', status: 429, body: '{"login":"ada","id":583231}' },
     { name: 'without an id', body: '{"login":"ada"}' },
     { name: 'whose id is a text', body: '{"login":"ada","id":"583231"}' },
@@ -151,6 +151,21 @@ describe('a person', () => {
     await expect(refused).rejects.toMatchObject({ reason: 'provider_answer' })
     await expect(refused).rejects.not.toThrow(/secret/)
   })
+
+  test.each(['/user', '/user/emails', '/user/orgs', '/user/teams'])(
+    'whose token %s takes no more is refused as at a refresh, and not quoted (25.5, 25.7, SF)',
+    async (path) => {
+      const host = await hostOfTest()
+      host.account = hostAccount({ orgs: ['acme'] })
+      host.answers.set(`/api/v3${path}`, { status: 401, body: '{"message":"a secret"}' })
+      const refused = signInAt(host, { orgs: [{ name: 'acme' }] })
+      await expect(refused).rejects.toMatchObject({
+        reason: 'provider_refused',
+        detail: 'invalid_grant',
+      })
+      await expect(refused).rejects.not.toThrow(/secret/)
+    },
+  )
 
   test('has a display name that is cut at 256 characters, or none', async () => {
     const host = await hostOfTest()
