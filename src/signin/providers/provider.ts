@@ -53,6 +53,8 @@ export interface ProviderGroupName {
 export interface ProviderTokens {
   /** For refreshes; null = the provider gave none. */
   readonly refreshToken: string | null
+  /** When the refresh token ends, in epoch milliseconds; absent = the provider does not say. */
+  readonly refreshEndsMs?: number
   readonly accessToken: string | null
   /** Sent as `id_token_hint` at sign-out; null = the provider gave none. */
   readonly idToken: string | null
@@ -104,7 +106,7 @@ export interface CallbackBinding {
 export const OAUTH_BINDING: CallbackBinding = { method: 'GET', stateParameter: 'state' }
 
 /** An account that has signed in, as it was then or at its last refresh. */
-interface KnownAccount {
+export interface KnownAccount {
   /** `<authority>#<id at the provider>`. */
   readonly subject: string
   readonly tokens: ProviderTokens

@@ -33,13 +33,12 @@ const SILENT: readonly SignInReason[] = ['provider_unreachable', 'provider_answe
 /**
  * What follows from an error of the refresh.
  *
- * @param mayHaveLostToken whether an earlier answer of the provider, with another refresh token, may have been lost
+ * @param hasDoubt whether a token that the provider refuses may have been replaced, or have ended by its time
  */
-export function refreshFailure(error: unknown, mayHaveLostToken: boolean): RefreshFailure {
+export function refreshFailure(error: unknown, hasDoubt: boolean): RefreshFailure {
   if (!(error instanceof SignInRefused)) return { kind: 'failed', isAnswered: false }
   const { reason, because } = error
-  if (error instanceof GrantEnded)
-    return gone(because, mayHaveLostToken ? 'SignInAgain' : 'IdentityGone')
+  if (error instanceof GrantEnded) return gone(because, hasDoubt ? 'SignInAgain' : 'IdentityGone')
   if (EXPELLED.includes(reason)) return { ...gone(because), losesGroups: true }
   return { kind: 'failed', isAnswered: !SILENT.includes(reason) || isUnsent(error) }
 }

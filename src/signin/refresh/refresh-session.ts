@@ -82,15 +82,24 @@ export async function refreshSession(
     )
     return await settle(identity, { ...due, session: asking.session }, deps)
   } catch (error) {
-    // GitHub's access token is replaced by none.
-    const mayHaveLostToken = before.isUnanswered && session.tokens.refreshToken !== null
-    const failure = refreshFailure(error, mayHaveLostToken)
+    const failure = refreshFailure(error, hasDoubt(session.tokens, before, clock.nowMs()))
     if (failure.kind === 'gone')
       return endSession({ ...due, session: asking.session }, failure, deps)
     warnOf(error, session, deps)
     if (failure.isAnswered) await asking.noteAnswer()
     return 'failed'
   }
+}
+
+/** Whether a token that is refused may have been replaced, or have ended by its time: then the person need not be gone. */
+function hasDoubt(
+  { refreshToken, refreshEndsMs }: ProviderTokens,
+  { isUnanswered }: RefreshState,
+  nowMs: number,
+): boolean {
+  // GitHub's access token is replaced by none.
+  const mayBeReplaced = isUnanswered && refreshToken !== null
+  return mayBeReplaced || (refreshEndsMs !== undefined && refreshEndsMs <= nowMs)
 }
 
 /** Stores that the provider is asked; null = another process has written the session, and asks itself. */

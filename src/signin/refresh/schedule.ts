@@ -38,8 +38,8 @@ export class RefreshSchedule {
       this.#postponed.delete(name)
       return this.#sessions.delete(name)
     }
-    const { provider, subject, refresh } = session
-    const nextMs = nextAskMs(name, refresh, this.#intervalMs)
+    const { provider, subject, refresh, tokens } = session
+    const nextMs = nextAskMs(name, refresh, this.#intervalMs, tokens.refreshEndsMs)
     const { confirmedMs } = refresh
     this.#sessions.set(name, { name, provider, subject, nextMs, confirmedMs })
     return true

@@ -42,20 +42,25 @@ const SPREAD = 0.2
 const FIRST_RETRY_MS = 60_000
 
 /**
- * When the provider is asked next, in epoch milliseconds: after the interval ± 10 %, or 1, 2, 4 … minutes after a failure, but
- * never later than after the interval.
+ * When the provider is asked next, in epoch milliseconds: after the interval ± 10 %, or in half of the life of its refresh token,
+ * whichever comes first; 1, 2, 4 … minutes after a failure, but never later than after the interval.
  *
  * @param name of the session
+ * @param endsMs when the refresh token ends, in epoch milliseconds; absent = unknown
  */
 export function nextAskMs(
   name: string,
   { confirmedMs, askedMs, failures }: RefreshState,
   intervalMs: number,
+  endsMs?: number,
 ): number {
   if (askedMs !== null && failures > 0)
     return askedMs + Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), intervalMs)
   const spread = (fractionOf(`${name} ${confirmedMs}`) - 0.5) * SPREAD
-  return confirmedMs + Math.round(intervalMs * (1 + spread))
+  const waitMs = Math.round(intervalMs * (1 + spread))
+  if (endsMs === undefined) return confirmedMs + waitMs
+  const halfMs = Math.max((endsMs - confirmedMs) / 2, FIRST_RETRY_MS)
+  return confirmedMs + Math.min(waitMs, Math.round(halfMs))
 }
 
 /** A number from 0 to 1 that is the same for the same text. */

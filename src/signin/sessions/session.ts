@@ -72,7 +72,7 @@ export function sessionIn(secret: Secret): SignInSession | null {
   const { madeMs, keyUid, passwordDigest, identity, tokens } = fields
   if (!provider || subject === undefined || !user || !userUid || typeof madeMs !== 'number')
     return null
-  const { refreshToken, accessToken, idToken } = fieldsOf(tokens)
+  const { refreshToken, accessToken, idToken, refreshEndsMs } = fieldsOf(tokens)
   return {
     name,
     provider,
@@ -88,6 +88,7 @@ export function sessionIn(secret: Secret): SignInSession | null {
       refreshToken: stringOf(refreshToken) ?? null,
       accessToken: stringOf(accessToken) ?? null,
       idToken: stringOf(idToken) ?? null,
+      ...(typeof refreshEndsMs === 'number' ? { refreshEndsMs } : {}),
     },
     refresh: refreshStateIn(fields['refresh']),
     removedMs: numberIn(fields, 'removedMs'),

@@ -3,6 +3,7 @@
 import * as client from 'openid-client'
 import { type JsonMap, stringOf } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { OutgoingAnswer } from '../outgoing.ts'
 import type { ProviderTokens } from '../provider.ts'
 import { withUserinfo } from './claims.ts'
@@ -115,7 +116,7 @@ export function grantedTokens(
   const refreshToken = refresh_token ?? null
   if (![accessToken, refreshToken].every(isStorable))
     throw new SignInRefused('provider_answer', 'a token is too large')
-  const tokens = { accessToken, idToken, refreshToken }
+  const tokens = { accessToken, idToken, refreshToken, ...refreshEnd(answer, clock) }
   if (idToken === null) return { claims: null, tokens }
   const header = unverifiedToken(idToken)
   const claims = answer.claims()
@@ -125,6 +126,18 @@ export function grantedTokens(
   const wrong = wrongClaim(claims as JsonMap, expected)
   if (wrong !== null) throw new SignInRefused('provider_answer', `claim ${wrong} of the ID token`)
   return { claims: claims as JsonMap, tokens }
+}
+
+/**
+ * When the refresh token of an answer ends, where the provider says so. No standard has the field, but products whose tokens end
+ * with a session there send it (Keycloak; 0 = it does not end).
+ */
+export function refreshEnd(
+  { refresh_expires_in: seconds }: { readonly [field: string]: unknown },
+  { nowMs }: Clock,
+): Pick<ProviderTokens, 'refreshEndsMs'> {
+  const isTime = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0
+  return isTime ? { refreshEndsMs: Math.round(nowMs() + seconds * 1000) } : {}
 }
 
 /** What the provider vouches for by claims of an ID token, and by userinfo where it is asked for. @throws as openid-client does */

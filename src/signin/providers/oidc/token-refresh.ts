@@ -3,6 +3,7 @@
 import * as client from 'openid-client'
 import type { JsonMap } from '../../../domain/json/json.ts'
 import { SignInRefused } from '../../../domain/signin/refusals.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import {
   authorityIn,
   type KnownAccount,
@@ -12,7 +13,7 @@ import {
 import { isStorable, unverifiedToken } from './id-token.ts'
 import { causeOf, refusalOf } from './refusal.ts'
 import type { OidcSetup } from './setup.ts'
-import { clientFor, grantedTokens, tokenParameters, vouchedFor } from './token-grant.ts'
+import { clientFor, grantedTokens, refreshEnd, tokenParameters, vouchedFor } from './token-grant.ts'
 
 /** Stores tokens. */
 type Keep = (tokens: ProviderTokens) => Promise<void>
@@ -51,7 +52,8 @@ async function askAgain(
   if (old.refreshToken === null)
     throw new SignInRefused('provider_answer', 'the session has no refresh token')
   const published = await setup.discovery.current()
-  const receive = (fields: JsonMap): Promise<void> => keepNew(fields, old, keep)
+  const receive = (fields: JsonMap): Promise<void> =>
+    keepNew(replacedTokens(fields, old, setup.clock), keep)
   const grant = { setup, published, issuer, answered: null, receive, signal }
   const config = clientFor(grant)
   const parameters = tokenParameters(setup)
@@ -70,8 +72,7 @@ async function askAgain(
   }
 }
 
-async function keepNew(fields: JsonMap, old: ProviderTokens, keep: Keep): Promise<void> {
-  const tokens = replacedTokens(fields, old)
+async function keepNew(tokens: ProviderTokens | null, keep: Keep): Promise<void> {
   if (tokens === null) return
   try {
     await keep(tokens)
@@ -81,7 +82,7 @@ async function keepNew(fields: JsonMap, old: ProviderTokens, keep: Keep): Promis
 }
 
 /** The tokens, those that have come in the place of the old ones; null = none has come. The ID token is not verified yet. */
-function replacedTokens(fields: JsonMap, old: ProviderTokens): ProviderTokens | null {
+function replacedTokens(fields: JsonMap, old: ProviderTokens, clock: Clock): ProviderTokens | null {
   const refreshToken = storableText(fields['refresh_token'])
   const accessToken = storableText(fields['access_token'])
   if (refreshToken === null && accessToken === null) return null
@@ -89,8 +90,13 @@ function replacedTokens(fields: JsonMap, old: ProviderTokens): ProviderTokens | 
     refreshToken: refreshToken ?? old.refreshToken,
     accessToken: accessToken ?? old.accessToken,
     idToken: old.idToken,
+    ...(refreshToken === null ? endOf(old) : {}),
+    ...refreshEnd(fields, clock),
   }
 }
+
+const endOf = ({ refreshEndsMs }: ProviderTokens): Pick<ProviderTokens, 'refreshEndsMs'> =>
+  refreshEndsMs === undefined ? {} : { refreshEndsMs }
 
 const storableText = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && isStorable(value) ? value : null

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { User } from '../../../../src/api/user.gen.ts'
 import { SignInRefused } from '../../../../src/domain/signin/refusals.ts'
+import type { ProviderTokens } from '../../../../src/signin/providers/provider.ts'
 import { sessionSecret, type SignInSession } from '../../../../src/signin/sessions/session.ts'
 import { goneIn, reportIn } from '../../../support/signin/identity-reports.ts'
 import { NAMESPACE, stateWith, storedIn } from '../../../support/signin/leader.ts'
@@ -199,6 +200,21 @@ describe('a provider that does not answer (25.7, SM)', () => {
     expect(before).toBeGreaterThanOrEqual(1)
     await world.clock.advance(INTERVAL_MS)
     expect(world.rotating.asks.length - before).toBeLessThanOrEqual(6)
+  })
+
+  it('whose token has ended by its time means that the person signs in again', async () => {
+    const tokens = { ...REFRESHED.tokens, refreshEndsMs: START_MS + 120_000 } as ProviderTokens
+    const world = refreshing({ tokens })
+    world.rotating.fault = AWAY
+    world.loop()
+    await world.clock.advance(60_000)
+    expect(world.rotating.asks).toEqual(['secret-0'])
+    world.rotating.fault = new SignInRefused('provider_unusable', 'x')
+    await world.clock.advance(60_000)
+    world.rotating.fault = null
+    world.rotating.close()
+    await world.clock.advance(INTERVAL_MS)
+    expect(goneIn(world.cluster)).toBe('SignInAgain')
   })
 
   it('with its groups keeps the new token all the same', async () => {

@@ -33,6 +33,16 @@ describe('when a provider is asked next (25.7)', () => {
     expect(nextAskMs('login-a', state({ askedMs: 5000, failures: 1 }), 10_000)).toBe(15_000)
   })
 
+  it.each([
+    ['in half of the life of its refresh token', 1_800_000, 900_000],
+    ['a minute later where that token ends at once', 1, 60_000],
+    ['after the interval where that token lives longer', 86_400_000, null],
+  ])('%s', (_, lifeMs, waitMs) => {
+    const planned = nextAskMs('login-a', state(), HOUR_MS)
+    const next = nextAskMs('login-a', state(), HOUR_MS, 1000 + lifeMs)
+    expect(next).toBe(waitMs === null ? planned : 1000 + waitMs)
+  })
+
   it('after the interval, give or take a tenth, spread evenly over the sessions', () => {
     const waits = Array.from(
       { length: 2000 },

@@ -136,7 +136,7 @@ describe('a session in a Secret (25.4)', () => {
 
   it('comes back as it was', () => {
     const stored = session({
-      tokens: { refreshToken: 'r', accessToken: 'a', idToken: 'i' },
+      tokens: { refreshToken: 'r', accessToken: 'a', idToken: 'i', refreshEndsMs: 6 },
       refresh: { confirmedMs: 1, askedMs: 2, failures: 3, isUnanswered: true },
       removedMs: 4,
       endedMs: 5,

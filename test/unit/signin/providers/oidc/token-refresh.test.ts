@@ -253,3 +253,24 @@ describe('a refresh ends', () => {
     expect(stayed.outcome).toMatchObject({ subject: account.subject })
   })
 })
+
+describe('the end of a refresh token (25.7)', () => {
+  const MINUTE_MS = 60_000
+  test.each([
+    ['where the provider says when', { refresh_token: 'r2', refresh_expires_in: 1800 }, 30],
+    ['not where it never ends', { refresh_token: 'r2', refresh_expires_in: 0 }, undefined],
+    ['not where it is no number', { refresh_token: 'r2', refresh_expires_in: '1800' }, undefined],
+    ['not where the provider is silent', { refresh_token: 'r2' }, undefined],
+    ['as before where the old token stays', { refresh_token: undefined }, 7],
+  ])('is kept %s', async (_, answer, minutes) => {
+    const { forger, account } = await signedIn()
+    await rotateAt(forger)
+    forger.token = { ...forger.token, ...answer }
+    const startMs = Date.now()
+    const tokens = { ...account.tokens, refreshEndsMs: startMs + 7 * MINUTE_MS }
+    const { kept } = await askAgain(providerFor(forger.issuer), { ...account, tokens })
+    const endsMs = kept[0]?.refreshEndsMs
+    const inMinutes = endsMs === undefined ? undefined : Math.round((endsMs - startMs) / MINUTE_MS)
+    expect(inMinutes).toBe(minutes)
+  })
+})
