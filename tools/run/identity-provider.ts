@@ -15,7 +15,7 @@ import { type ClientMetadata, type Configuration, type JWK, Provider } from 'oid
 import { identityStore } from './identity-store.ts'
 
 /** A person who can sign in. */
-interface Person {
+export interface Person {
   readonly displayName: string
   readonly email: string
   readonly groups: readonly string[]
@@ -32,11 +32,17 @@ interface IdentityProviderOptions {
   /** Where it is reached, without a slash at its end. */
   readonly issuer: string
   readonly clients: readonly ClientMetadata[]
+  /** Who has an account, by user names; read at each use. Absent = PEOPLE. */
+  readonly people?: Readonly<Record<string, Person>>
 }
 
 /** The provider, as a listener of an HTTP server. */
-export function identityProvider({ issuer, clients }: IdentityProviderOptions): RequestListener {
-  const provider = new Provider(issuer, configuration([...clients]))
+export function identityProvider({
+  issuer,
+  clients,
+  people = PEOPLE,
+}: IdentityProviderOptions): RequestListener {
+  const provider = new Provider(issuer, configuration([...clients], people))
   const answer = provider.callback()
   return (request, response) => {
     const isInteraction = request.url?.startsWith('/interaction/') ?? false
@@ -47,7 +53,10 @@ export function identityProvider({ issuer, clients }: IdentityProviderOptions): 
   }
 }
 
-const configuration = (clients: ClientMetadata[]): Configuration => ({
+const configuration = (
+  clients: ClientMetadata[],
+  people: Readonly<Record<string, Person>>,
+): Configuration => ({
   adapter: identityStore(),
   clients,
   clientDefaults: { id_token_signed_response_alg: 'ES256' },
@@ -63,7 +72,10 @@ const configuration = (clients: ClientMetadata[]): Configuration => ({
   conformIdTokenClaims: false,
   features: { devInteractions: { enabled: false } },
   interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-  findAccount: (_, id) => ({ accountId: id, claims: () => claimsOf(id) }),
+  findAccount: (_, id) => {
+    const person = people[id]
+    return person && { accountId: id, claims: () => claimsOf(id, person) }
+  },
   ttl: {
     AccessToken: 600,
     Grant: 86_400,
@@ -79,8 +91,7 @@ function signingKey(): JWK {
   return { ...privateKey.export({ format: 'jwk' }), kid: 'key-1', alg: 'ES256', use: 'sig' }
 }
 
-function claimsOf(id: string) {
-  const { displayName, email, groups } = PEOPLE[id] ?? { displayName: id, email: '', groups: [] }
+function claimsOf(id: string, { displayName, email, groups }: Person) {
   return {
     sub: id,
     name: displayName,

@@ -11,7 +11,7 @@ export interface PersonGone {
   readonly reason: GoneReason
   /** For the log. */
   readonly because: string
-  /** Whether the provider says that the person is in none of the groups that let people in. */
+  /** Whether the person has no groups at this provider any more. */
   readonly losesGroups: boolean
 }
 
@@ -55,7 +55,9 @@ export function confirmedUser(
   user: SignInUser | null,
 ): SignInUser | PersonGone {
   if (subject !== session.subject) return gone('the answer is about another account')
-  return isSessionOf(session, user) ? user : gone('the User does not name the account')
+  if (isSessionOf(session, user)) return user
+  // The groups of an identity go with it (contract 24.3).
+  return { ...gone('the User does not name the account'), losesGroups: true }
 }
 
 const gone = (because: string, reason: GoneReason = 'IdentityGone'): PersonGone => ({

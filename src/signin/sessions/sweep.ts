@@ -40,18 +40,21 @@ const LOOK_AGAIN_MS = 1000
 
 /** Sweeps until the signal aborts. */
 export async function sweepSessions(options: SweepOptions): Promise<void> {
-  const { secrets, passwords } = options
+  const { secrets, passwords, settings, graceMs } = options
   const rounds = new Rounds(options)
   // Any other Secret may have a password.
   secrets.subscribe(({ before, after }) => {
     if ((after ?? before)?.object.type !== SESSION_TYPE) rounds.wake()
   })
+  settings.subscribe(() => rounds.wake())
+  // A provider that leaves the settings begins its grace at once, and a short grace ends in time.
+  const everyMs = Math.max(Math.min(EVERY_MS, graceMs ?? EVERY_MS), LOOK_AGAIN_MS)
   await rounds.run(async () => {
     if (!passwords.isComplete) return LOOK_AGAIN_MS
     const eventLoop = new EventLoopShare(options.clock)
     await sweepOnce(options, eventLoop)
     await clearStrayGroups({ ...options, eventLoop })
-    return EVERY_MS
+    return everyMs
   })
 }
 

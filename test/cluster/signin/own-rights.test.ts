@@ -51,9 +51,8 @@ describe('the rights of the sign-in process (25.1)', () => {
       more: [
         `confine: tokensecrets of ${KINDS}`,
         'create, delete, get, list, patch, update, watch: secrets',
-        'create: configmaps',
         'create: leases of coordination.k8s.io',
-        'get, patch, update: configmaps platform-sign-in-ca, platform-sign-in-status',
+        'create, get, patch, update: configmaps',
         'get, update: leases management-operator-sign-in of coordination.k8s.io',
       ],
     },

@@ -4,7 +4,7 @@ import { type IncomingMessage, request as requestPlain, type RequestListener } f
 import { request as requestTls } from 'node:https'
 import type { ClientMetadata } from 'oidc-provider'
 import { onTestFinished } from 'vitest'
-import { identityProvider } from '../../../tools/run/identity-provider.ts'
+import { identityProvider, type Person } from '../../../tools/run/identity-provider.ts'
 import type { ServerPair } from '../certificate-builder.ts'
 import { type StopAfter, serveOnLoopback } from '../loopback-server.ts'
 
@@ -16,17 +16,19 @@ interface ProviderPlace {
   readonly stopAfter?: StopAfter
   /** Name or address in the issuer; absent = 127.0.0.1. */
   readonly host?: string
+  /** Who has an account, by user names; read at each use. Absent = the people of `make run`. */
+  readonly people?: Readonly<Record<string, Person>>
 }
 
 /** Starts the provider on loopback. @returns its issuer */
 export async function startIdentityProvider(
   clients: readonly ClientMetadata[],
-  { tls = null, stopAfter = onTestFinished, host = '127.0.0.1' }: ProviderPlace = {},
+  { tls = null, stopAfter = onTestFinished, host = '127.0.0.1', people }: ProviderPlace = {},
 ): Promise<string> {
   let answer: RequestListener = () => undefined
   const { origin } = await serveOnLoopback((...call) => answer(...call), stopAfter, tls)
   const issuer = origin.replace('127.0.0.1', host)
-  answer = identityProvider({ issuer, clients })
+  answer = identityProvider({ issuer, clients, ...(people && { people }) })
   return issuer
 }
 
