@@ -1,5 +1,5 @@
-// What a report of the sign-in process changes in its Login key (contract 25.7), without I/O. Nobody's word in a report makes a key
-// live longer than the provider's last answer, nor takes back that a person is gone.
+// What a report of the sign-in process changes in its Login key (contract 25.7), without I/O. A report sets the last refresh neither
+// back nor into the future, and never takes back that a person is gone.
 import { IDENTITY_GONE_ANNOTATION } from '../../api/names.ts'
 import type { ConfigMap, KubeObject } from '../../api/objects.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'

@@ -151,9 +151,8 @@ test('a report enqueues the key of its name, and is logged once for each change 
   put(reportText({ gone: { atMs: 0, reason: 'IdentityGone' } }), '2')
   put('[]', '3')
   expect(enqueued).toEqual(['ci', 'ci'])
-  expect(lines.map(({ level, fields }) => ({ level, ...fields }))).toEqual(
-    Array(2).fill({ level: 'warn', object: { namespace: REPORTS_IN, name: 'ci' } }),
-  )
+  const line = { level: 'warn', fields: { object: { namespace: REPORTS_IN, name: 'ci' } } }
+  expect(lines).toEqual([line, line].map((one) => expect.objectContaining(one) as unknown))
 })
 
 test('the end of the last key enqueues the deleted User that waits for it, and no end before (24.2)', () => {
