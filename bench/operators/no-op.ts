@@ -1,7 +1,9 @@
 // CPU time of a reconcile that finds nothing to do: what each key costs at a restart, a resync or a scrape of a cap.
 import { createReconcileContext } from '../../src/kube/controller/reconcile-context.ts'
 import { IssuesInProgress } from '../../src/controllers/indexes/tokens.ts'
+import { storedReportOf } from '../../src/controllers/ownedaccesskey/identity-change.ts'
 import { type KeyDeps, reconcile } from '../../src/controllers/ownedaccesskey/reconcile.ts'
+import { Store } from '../../src/kube/informer/store.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { recordedRevocations, recordingClient } from '../../test/support/fake-kube-client.ts'
 import { settledKeys } from '../../test/support/key-controller-at-scale.ts'
@@ -24,6 +26,8 @@ export async function measureNoOp(): Promise<Figures> {
     client,
     keys: keyStore(...objects),
     people: peopleOf([], []),
+    reports: new Store(storedReportOf),
+    signInNamespace: 'platform-system-sign-in',
     tokens: tokenStore(),
     revocations: recordedRevocations().revocations,
     issues: new IssuesInProgress(),

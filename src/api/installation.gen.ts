@@ -33,7 +33,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
     resources: ['ownedaccesskeys'],
-    verbs: ['generate'],
+    verbs: ['generate', 'record-identity'],
   },
   {
     account: 'manager',

@@ -79,8 +79,9 @@ export interface OwnedAccessKeySpec {
    */
   readonly identity?: SignOnIdentity
   /**
-   * When the identity was last refreshed, RFC 3339. Absent or empty, never. Nothing in this product
-   * acts on it.
+   * When the sign-in provider last confirmed the person, RFC 3339. A key of type Login does not
+   * work from 24 hours after it (IdentityStale). Absent or empty, the person is not asked for
+   * again. The operator writes it. Without an effect on keys of other types.
    */
   readonly identityRefresh?: string
   /**

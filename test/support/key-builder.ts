@@ -1,6 +1,7 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/credential-index.ts'
+import type { IdentityChange } from '../../src/controllers/ownedaccesskey/identity-change.ts'
 import type { KeyPlanInput, KeyStep } from '../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type AccessKey,
@@ -79,6 +80,7 @@ export const circumstances = (differing: Partial<KeyPlanInput> = {}): KeyPlanInp
   identityFault: null,
   ownerFault: null,
   isSurplusLogin: false,
+  report: null,
   tokensFault: null,
   nowMs: t0,
   ...differing,
@@ -97,6 +99,8 @@ export function stepped(key: AccessKey, step: KeyStep): AccessKey | null {
       return key
     case 'adopt':
       return afterAdoption(key, step.createdAt)
+    case 'record':
+      return afterRecord(key, step.change)
     case 'publish':
       return { ...key, published: { ...NOTHING_PUBLISHED, ...step.status } }
     case 'delete':
@@ -111,6 +115,11 @@ export function stepped(key: AccessKey, step: KeyStep): AccessKey | null {
 }
 
 const NOTHING_PUBLISHED = accessKey().published
+
+const afterRecord = (key: AccessKey, change: IdentityChange): AccessKey =>
+  change.kind === 'gone'
+    ? { ...key, identityGone: change.reason }
+    : { ...key, refreshedMs: change.atMs, generation: key.generation + 1 }
 
 function afterAdoption(key: AccessKey, createdAt: string): AccessKey {
   const isGenerated = key.digest === null

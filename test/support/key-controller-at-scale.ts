@@ -96,7 +96,7 @@ export interface KeyControllerParts {
   readonly log: Log
   readonly stores: Pick<
     ControllersOptions['stores'],
-    'keys' | 'tokens' | 'configMaps' | 'users' | 'teams'
+    'keys' | 'tokens' | 'configMaps' | 'identityReports' | 'users' | 'teams'
   >
   readonly metrics: Pick<ManagerMetrics, 'controller' | 'keyExpired'>
 }
@@ -156,9 +156,10 @@ export function manyKeys(
   )
   const tokens = new Store((object) => tokenOf(object as never), TOKEN_INDEXERS)
   const configMaps = new Store(fullObject<ConfigMap>)
+  const identityReports = ownedAccessKeys.watches.identityReports.createStore()
   const users = userController.watches.users.createStore()
   const teams = teamController.watches.teams.createStore()
-  const stores = { keys, tokens, configMaps, users, teams }
+  const stores = { keys, tokens, configMaps, identityReports, users, teams }
   const { log } = memoryLog()
   const empty = (store: StoreSink): void => {
     store.begin()

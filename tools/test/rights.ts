@@ -48,7 +48,8 @@ const FILE = /^rights-.*\.json$/
 /**
  * Rights that no request shows, because policies ask for them: on finalizers, when the manager takes its own
  * off (test/cluster/policies/reserved-cases.ts: without it the finalizer stays), to generate, when it sets a key
- * (test/cluster/policies/reserved-cases.ts: without it there is none), and to delegate and to use, when the gateway
+ * (test/cluster/policies/reserved-cases.ts: without it there is none), to record an identity, when it takes a report
+ * over (test/cluster/signin/identity-reports.private.test.ts), and to delegate and to use, when the gateway
  * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts), and to sign in, when a person does
  * (test/cluster/policies). By confine a policy knows the
  * accounts of the product (test/cluster/policies/account-token.test.ts).
@@ -60,7 +61,7 @@ export const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
 
 /** The verbs on keys that policies ask for, by account. */
 const POLICY_VERBS: Readonly<Record<string, readonly string[]>> = {
-  manager: ['generate'],
+  manager: ['generate', 'record-identity'],
   gateway: ['delegate', 'use'],
   'sign-in': ['sign-in'],
 }

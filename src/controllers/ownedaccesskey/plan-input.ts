@@ -11,6 +11,7 @@ import type { People } from '../../domain/people/people.ts'
 import { isSurplusLogin } from '../../domain/accesskey/surplus-logins.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { BY_LOGIN, keysIn } from '../indexes/access-keys.ts'
+import type { StoredReport } from './identity-change.ts'
 import { keyIdentityFaultOf } from './identity-fault.ts'
 import type { KeyPlanInput } from './plan.ts'
 import { type RevokeOwnedTokensDeps, countUnrecordedTokens } from './revoke-owned-tokens.ts'
@@ -19,6 +20,10 @@ import { type RevokeOwnedTokensDeps, countUnrecordedTokens } from './revoke-owne
 export interface KeyPlanSources extends RevokeOwnedTokensDeps {
   readonly keys: Store<AccessKey>
   readonly people: People
+  /** Reports of the sign-in process, by the names of their keys. */
+  readonly reports: Store<StoredReport>
+  /** The namespace of the reports. */
+  readonly signInNamespace: string
   readonly caps: () => Caps
   readonly configName: string
   readonly retentionMs: number
@@ -26,7 +31,8 @@ export interface KeyPlanSources extends RevokeOwnedTokensDeps {
 
 /** The input of the plan at this moment. */
 export function planInputOf(key: AccessKey, sources: KeyPlanSources): KeyPlanInput {
-  const { keys, people, configName, retentionMs, clock, revocations } = sources
+  const { keys, people, reports, signInNamespace, configName, retentionMs } = sources
+  const { clock, revocations } = sources
   const [caps, nowMs] = [sources.caps(), clock.nowMs()]
   const known = keysIn(keys, people)
   const hasUnrecorded = key.isDeleting && countUnrecordedTokens(key, sources) > 0
@@ -39,6 +45,7 @@ export function planInputOf(key: AccessKey, sources: KeyPlanSources): KeyPlanInp
     identityFault: keyIdentityFaultOf(key, people, nowMs),
     ownerFault: ownerFaultOf(key, known, caps, nowMs),
     isSurplusLogin: isSurplusLogin(key, keys.by(BY_LOGIN, key.identity ?? '')),
+    report: reports.get(key.name, signInNamespace)?.said ?? null,
     tokensFault,
     nowMs,
   }

@@ -7,6 +7,12 @@ import { findCondition } from '../../domain/conditions.ts'
 import { staleAtMs } from '../../domain/people/people.ts'
 import { formatSecond, formatTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
+import {
+  type IdentityChange,
+  type ReportedIdentity,
+  awaitedRefreshMs,
+  identityChangeOf,
+} from './identity-change.ts'
 import type { KeyIdentityFault } from './identity-fault.ts'
 import { deletionMsOf } from './retention.ts'
 import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
@@ -25,6 +31,8 @@ export interface KeyPlanInput {
   readonly ownerFault: string | null
   /** Whether it is a Login key beyond those that its user keeps (contract 5.1). */
   readonly isSurplusLogin: boolean
+  /** What the sign-in process reports of its person; null = nothing. */
+  readonly report: ReportedIdentity | null
   /** Why the last attempt to record its tokens as revoked failed (contract 5.1); null = it did not fail. */
   readonly tokensFault: string | null
   readonly nowMs: number
@@ -40,6 +48,7 @@ export type KeyStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly wakeMs: number }
   | { readonly kind: 'adopt'; readonly createdAt: string }
+  | { readonly kind: 'record'; readonly change: IdentityChange }
   | {
       readonly kind: 'publish'
       readonly status: DesiredKeyStatus
@@ -72,6 +81,7 @@ const STEPS: readonly KeyPlanStep[] = [
   adopt,
   awaitClaim,
   deleteSurplusLogin,
+  recordIdentity,
   publishStatus,
   deleteOverdue,
   awaitChange,
@@ -83,7 +93,7 @@ const hasFinalizer = ({ finalizers }: AccessKey): boolean => finalizers.includes
 function publishRevocationFault(snapshot: KeySnapshot, input: KeyPlanInput): KeyStep | null {
   const { isDeleting } = snapshot.key
   const isFailing = isDeleting && hasFinalizer(snapshot.key) && input.tokensFault !== null
-  return isFailing ? publishStatus(snapshot) : null
+  return isFailing ? publishStatus(snapshot, input) : null
 }
 
 function release({ key }: KeySnapshot): KeyStep | null {
@@ -121,19 +131,25 @@ function deleteSurplusLogin(
   return isSurplusLogin && !key.isDeleting ? { kind: 'delete', because: 'surplus' } : null
 }
 
-function publishStatus(snapshot: KeySnapshot): KeyStep | null {
+/** Whatever `disabled` says, and also after its end (contract 25.7). The heartbeat key has no annotations to add to. */
+function recordIdentity({ key, nowMs }: KeySnapshot, { report }: KeyPlanInput): KeyStep | null {
+  const change = isHeartbeatKey(key) ? null : identityChangeOf(key, report, nowMs)
+  return change === null ? null : { kind: 'record', change }
+}
+
+function publishStatus(snapshot: KeySnapshot, input: KeyPlanInput): KeyStep | null {
   const status = statusOf(snapshot)
   if (isPublished(status, snapshot.key.published)) return null
   const announce = transitionsOf(snapshot, status)
-  return { kind: 'publish', status, announce, wakeMs: wakeMsOf(snapshot) }
+  return { kind: 'publish', status, announce, wakeMs: wakeMsOf(snapshot, input) }
 }
 
 function deleteOverdue({ removalMs, nowMs }: KeySnapshot): KeyStep | null {
   return removalMs !== null && nowMs >= removalMs ? { kind: 'delete', because: 'expired' } : null
 }
 
-function awaitChange(snapshot: KeySnapshot): KeyStep | null {
-  const wakeMs = wakeMsOf(snapshot)
+function awaitChange(snapshot: KeySnapshot, input: KeyPlanInput): KeyStep | null {
+  const wakeMs = wakeMsOf(snapshot, input)
   return wakeMs === null ? null : { kind: 'wait', wakeMs }
 }
 
@@ -141,7 +157,7 @@ function awaitChange(snapshot: KeySnapshot): KeyStep | null {
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
-  const { retentionMs, isSurplusLogin: _, ...rest } = input
+  const { retentionMs, isSurplusLogin: _, report: __, ...rest } = input
   const { conflict, identityFault, nowMs } = rest
   const caps = isHeartbeatKey(key) ? NO_CAPS : rest.caps
   const lifetime = lifetimeOf(key, caps, nowMs)
@@ -156,15 +172,19 @@ function snapshotOf(key: AccessKey, input: KeyPlanInput): KeySnapshot {
 }
 
 /**
- * When to plan again without any event: at the key's end, at its removal, when an ignored use begins to count, or when
- * its sign-in is not refreshed any more.
+ * When to plan again without any event: at the key's end, at its removal, when an ignored use begins to count, when
+ * its sign-in is not refreshed any more, or at a refresh that a clock ahead of ours reports.
  */
-function wakeMsOf({ key, lifetime, removalMs, nowMs }: KeySnapshot): number | null {
+function wakeMsOf(
+  { key, lifetime, removalMs, nowMs }: KeySnapshot,
+  { report }: KeyPlanInput,
+): number | null {
   if (key.isDeleting) return null
   const nextMs = isLive(lifetime.expiresMs, nowMs) ? lifetime.expiresMs : removalMs
   const staleMs = staleAtMs(key)
   const becomesStaleMs = staleMs !== null && nowMs < staleMs ? staleMs : null
-  return earliest(earliest(nextMs, lifetime.activityIgnoredUntilMs), becomesStaleMs)
+  const refreshMs = awaitedRefreshMs(key, report, nowMs)
+  return [lifetime.activityIgnoredUntilMs, becomesStaleMs, refreshMs].reduce(earliest, nextMs)
 }
 
 function transitionsOf(snapshot: KeySnapshot, status: DesiredKeyStatus): readonly KeyTransition[] {

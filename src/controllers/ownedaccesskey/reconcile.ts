@@ -1,21 +1,32 @@
 import { REVOKE_FINALIZER } from '../../api/names.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { earliest } from '../../domain/accesskey/lifetime.ts'
 import { deleteObject, releaseObject } from '../../kube/controller/object-writes.ts'
 import { type Outcome, REQUEUE_AFTER_MS, done, requeueAt } from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import { adopt } from './adopt.ts'
+import type { IdentityChange } from './identity-change.ts'
 import { type KeyStep, type KeyTransition, plan } from './plan.ts'
 import { type KeyPlanSources, planInputOf } from './plan-input.ts'
 import { type KeyPublishDeps, keyIdField, publish, recordEvents, targetOf } from './publish.ts'
+import { type RecordIdentityDeps, recordIdentity } from './record-identity.ts'
 import { revokeOwnedTokens } from './revoke-owned-tokens.ts'
 
 /** Dependencies of reconcile. */
-export interface KeyDeps extends KeyPlanSources, KeyPublishDeps {
+export interface KeyDeps extends KeyPlanSources, KeyPublishDeps, RecordIdentityDeps {
   readonly newKey: () => string
 }
 
 /** Why keys are written, for metrics. */
-export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'surplus', 'finalizer'] as const
+export const KEY_WRITE_REASONS = [
+  'adopt',
+  'status',
+  'refreshed',
+  'gone',
+  'expired',
+  'surplus',
+  'finalizer',
+] as const
 
 /** Does the next step for a key, for a new key the next two; the watch event of its own write enqueues the next. */
 export async function reconcile(
@@ -25,7 +36,15 @@ export async function reconcile(
 ): Promise<Outcome> {
   const key = deps.keys.get(name)
   if (!key) return done
-  const step = plan(key, planInputOf(key, deps))
+  return take(plan(key, planInputOf(key, deps)), key, deps, context)
+}
+
+function take(
+  step: KeyStep,
+  key: AccessKey,
+  deps: KeyDeps,
+  context: ReconcileContext,
+): Promise<Outcome> | Outcome {
   switch (step.kind) {
     case 'nothing':
       return done
@@ -35,14 +54,33 @@ export async function reconcile(
       return adoptAndPublish(key, step.createdAt, deps, context)
     case 'publish':
       return publish(key, step, deps, context)
+    case 'record':
+      return recordAndGoOn(key, step.change, deps, context)
     case 'delete':
-      await remove(key, step.because, deps, context)
-      return done
+      return remove(key, step.because, deps, context)
     case 'release':
       return release(key, deps, context)
     default:
       return step satisfies never
   }
+}
+
+/**
+ * Whatever becomes of the write, the rest of the plan follows in the same reconcile: reports that come without a pause, or are
+ * refused, keep no key from its end.
+ */
+async function recordAndGoOn(
+  key: AccessKey,
+  change: IdentityChange,
+  deps: KeyDeps,
+  context: ReconcileContext,
+): Promise<Outcome> {
+  const againMs = await recordIdentity(key, change, deps, context)
+  const left = deps.keys.get(key.name)
+  if (!left) return done
+  const step = plan(left, { ...planInputOf(left, deps), report: null })
+  const outcome = await take(step, left, deps, context)
+  return requeueAt(earliest(outcome.result === 'later' ? outcome.atMs : null, againMs))
 }
 
 /**
@@ -80,9 +118,10 @@ async function remove(
   because: Extract<KeyStep, { kind: 'delete' }>['because'],
   deps: KeyDeps,
   { log }: ReconcileContext,
-): Promise<void> {
+): Promise<Outcome> {
   if (await deleteObject(targetOf(deps), key, because))
     log.info(keyIdField(key), DELETED_SENTENCES[because])
+  return done
 }
 
 const DELETED_SENTENCES = {

@@ -1,4 +1,4 @@
-import { ACCESS_KEYS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIG_MAPS, IDENTITY_REPORT_LABEL } from '../../api/names.ts'
 import type { MetricName } from '../../api/metrics.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
@@ -16,9 +16,10 @@ import {
   onSignal,
   type Watch,
 } from '../../kube/controller/builder.ts'
-import { everyObject } from '../../kube/controller/definition.ts'
+import { type WatchSettings, everyObject } from '../../kube/controller/definition.ts'
 import { type FullObject, Store, type StoreChange } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
+import type { Log } from '../../runtime/log.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
 import type { PeopleIndex } from '../../people/people-index.ts'
 import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
@@ -32,18 +33,20 @@ import {
   onPeople,
   parseKey,
 } from '../indexes/access-keys.ts'
+import { type StoredReport, storedReportOf } from './identity-change.ts'
 import { KEY_STATE_LABELS, type KeyMetrics, countKeys, keyMetrics } from './metrics.ts'
 import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
 
 /** What the controller of access keys needs from the process. */
 export interface KeySetup
   extends Pick<KeyDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock'> {
-  readonly settings: Pick<KeyDeps, 'configName'> & {
+  readonly settings: Pick<KeyDeps, 'configName' | 'signInNamespace'> & {
     readonly workers: number
     readonly expiredRetentionMs: number
   }
   readonly stores: Pick<KeyDeps, 'keys' | 'tokens'> & {
     readonly configMaps: Store<FullObject<ConfigMap>>
+    readonly identityReports: Store<StoredReport>
     readonly users: Pick<Store<PlatformUser>, 'whenSynced'>
     readonly teams: Pick<Store<PlatformTeam>, 'whenSynced'>
   }
@@ -51,6 +54,7 @@ export interface KeySetup
   readonly caps: FollowedCaps
   readonly eventLoop: EventLoopShare
   readonly metrics: KeyMetrics
+  readonly log: Log
 }
 
 /** What counts the keys. */
@@ -73,6 +77,15 @@ export const keyController = {
       createStore: () => new Store(parseKey, KEY_INDEXERS, KEY_ORDERS),
       query: everyObject,
     },
+    identityReports: {
+      resource: CONFIG_MAPS,
+      createStore: () => new Store(storedReportOf),
+      query: ({ signInNamespace: namespace }: WatchSettings) => ({
+        namespace,
+        labelSelector: IDENTITY_REPORT_LABEL,
+      }),
+      optionalName: '',
+    },
   },
   counts: {
     kind: ACCESS_KEYS.kind,
@@ -91,6 +104,8 @@ export const keyController = {
       client,
       keys,
       people,
+      reports: stores.identityReports,
+      signInNamespace: settings.signInNamespace,
       tokens,
       revocations,
       issues,
@@ -128,6 +143,7 @@ export const keyController = {
         onSignal(revocations, () =>
           namesOf([...keys.values()].filter(({ isDeleting }) => isDeleting)),
         ),
+        onReports(setup),
         resyncAll(setup),
       ],
     }
@@ -147,6 +163,23 @@ function nextSurplusLogin(
 }
 
 const namesOf = (keys: readonly AccessKey[]): readonly string[] => keys.map(({ name }) => name)
+
+/** Enqueues the key of each report that comes or changes. A malformed one is logged. */
+const onReports =
+  ({ stores: { identityReports }, caps, log }: KeySetup): Watch =>
+  (enqueue) => {
+    const warn = ({ namespace, name, said }: StoredReport): void => {
+      if (said === null) log.warn({ object: { namespace, name } }, MALFORMED_SENTENCE)
+    }
+    for (const report of identityReports.values()) warn(report)
+    identityReports.subscribe(({ name, after, listed }) => {
+      if (after) warn(after)
+      if (caps.current() !== null) enqueue(name, listed ? 'resync' : 'change')
+    })
+  }
+
+const MALFORMED_SENTENCE =
+  'a report of the sign-in process is malformed: the access key of that name is not refreshed by it'
 
 /** Enqueues all keys whenever the caps change, those that expire first at the front (contract 2.7). */
 const resyncAll =

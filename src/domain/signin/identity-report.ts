@@ -1,6 +1,6 @@
 // What the sign-in process reports of the person of a Login key after the sign-in (contract 25.7). The process may not change keys,
 // so it keeps the report in a ConfigMap of its namespace, and the operator takes it over into the key.
-import { fieldsOf, isMap, type JsonMap, parseJsonMap, stringOf } from '../json/json.ts'
+import { fieldsOf, isMap, type Json, type JsonMap, parseJsonMap, stringOf } from '../json/json.ts'
 import { formatTimestamp, parseTimestamp } from '../time.ts'
 
 /** Data key of the ConfigMap. */
@@ -36,9 +36,15 @@ const shownTime = <Rest extends object>({ atMs, ...rest }: Rest & { readonly atM
   ...rest,
 })
 
-/** The report in the text of the ConfigMap; null = the text is malformed, and says nothing. */
+/** The longest text of a report, in UTF-16 units: four times what an identity may have. */
+const LONGEST_TEXT = 65_536
+
+/** Levels of an identity: to write one with thousands of them would overflow the stack. */
+const MOST_LEVELS = 32
+
+/** The report in the text of the ConfigMap; null = the text is malformed or too long, and says nothing. */
 export function identityReportIn(text: string): IdentityReport | null {
-  const { keyUid, refreshed, gone } = parseJsonMap(text) ?? {}
+  const { keyUid, refreshed, gone } = (text.length <= LONGEST_TEXT && parseJsonMap(text)) || {}
   if (typeof keyUid !== 'string' || keyUid === '') return null
   return { keyUid, refreshed: refreshedIn(refreshed), gone: goneIn(gone) }
 }
@@ -46,8 +52,14 @@ export function identityReportIn(text: string): IdentityReport | null {
 function refreshedIn(value: unknown): IdentityReport['refreshed'] {
   const { time, identity } = fieldsOf(value)
   const atMs = parseTimestamp(stringOf(time))
-  return atMs === null || !isMap(identity) ? null : { atMs, identity }
+  const isWritable = isMap(identity) && !isDeeper(identity, MOST_LEVELS)
+  return atMs === null || !isWritable ? null : { atMs, identity }
 }
+
+const isDeeper = (value: Json, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner: Json) => isDeeper(inner, levels - 1)))
 
 function goneIn(value: unknown): IdentityReport['gone'] {
   const { time, reason } = fieldsOf(value)

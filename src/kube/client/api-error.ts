@@ -130,6 +130,14 @@ export const isConflict = (error: unknown): error is StatusError =>
 export const isTestFailed = (error: unknown): error is StatusError =>
   error instanceof StatusError && error.isTestFailed
 
+/** A failed `test` of a JSON patch as the conflict that it is: the cache is stale. Every other error is returned as it is. */
+export function testFailedAsConflict(error: unknown): unknown {
+  if (!isTestFailed(error)) return error
+  const { message, retryAfterMs } = error
+  const reason = 'Conflict'
+  return new StatusError({ code: 409, reason, message, retryAfterMs, isTestFailed: false })
+}
+
 /** Whether a resourceVersion is too old to watch from. */
 export const isGone = (error: unknown): boolean =>
   error instanceof StatusError && error.code === 410

@@ -56,6 +56,7 @@ interface ListPage {
 export interface ListQuery {
   readonly namespace?: string
   readonly fieldSelector?: string
+  readonly labelSelector?: string
 }
 
 /** A client of one API server. Methods throw StatusError for an error response, NoResponseError for none. */
@@ -123,11 +124,11 @@ function readVerbs(deps: ClientDeps): Pick<KubeClient, 'get' | 'list' | 'watch'>
       const call: Call = { method: 'GET', path, ...(signal && { signal }) }
       return await nullIfNotFound(send(deps, call) as Promise<T>)
     },
-    list: async (resource, { namespace, fieldSelector }, limit, next, signal) => {
+    list: async (resource, { namespace, ...selectors }, limit, next, signal) => {
       const query = {
         limit: String(limit),
         ...(next === undefined ? {} : { continue: next }),
-        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+        ...selectors,
       }
       const path = pathOf(resource, { namespace })
       const page = (await send(deps, {

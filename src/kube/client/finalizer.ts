@@ -3,7 +3,7 @@
 // the place of the finalizer in the list: it never removes one of another owner, nor ours of another object of that name.
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
-import { StatusError, isNotFound, isTestFailed } from './api-error.ts'
+import { isNotFound, testFailedAsConflict } from './api-error.ts'
 import type { KubeClient, PatchOperation } from './client.ts'
 
 /** A cached object with its finalizers. */
@@ -44,9 +44,6 @@ export async function removeFinalizer(
     return await client.patch(resource, object, withoutFinalizer(object, finalizer), 'finalizer')
   } catch (error) {
     if (isNotFound(error)) return null
-    if (!isTestFailed(error)) throw error
-    const { message, retryAfterMs } = error
-    const conflict = { code: 409, reason: 'Conflict', message, retryAfterMs, isTestFailed: false }
-    throw new StatusError(conflict)
+    throw testFailedAsConflict(error)
   }
 }

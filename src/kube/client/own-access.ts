@@ -11,6 +11,7 @@ interface AccessQuestion {
   readonly verb: string
   readonly resource: Resource
   readonly namespace: string
+  /** Empty = every object of the namespace. */
   readonly name: string
 }
 

@@ -12,8 +12,9 @@ export interface WatchedCollection {
   /** The part of the collection that is watched. */
   readonly query: (settings: WatchSettings) => ListQuery
   /**
-   * Name of the one object of the query, where its namespace or the right to it may be missing: the watch begins once the
-   * account has the right, and no part of the process waits for it. Absent = it is watched from the start.
+   * Name of the one object of the query, empty for a query of several, where their namespace or the right to them may be
+   * missing: the watch begins once the account has the right, and no part of the process waits for it. Absent = it is
+   * watched from the start.
    */
   readonly optionalName?: string
 }

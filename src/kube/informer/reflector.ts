@@ -274,6 +274,6 @@ function parametersOf(state: ReflectorState, query: ListQuery): Readonly<Record<
     state.at === 'follow'
       ? { resourceVersion: state.resourceVersion }
       : { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
-  const selector = query.fieldSelector === undefined ? {} : { fieldSelector: query.fieldSelector }
-  return { watch: 'true', allowWatchBookmarks: 'true', ...from, ...selector }
+  const { namespace: _, ...selectors } = query
+  return { watch: 'true', allowWatchBookmarks: 'true', ...from, ...selectors }
 }

@@ -235,8 +235,9 @@ async function rightsOf(kubeconfig: string): Promise<string[]> {
     `${plural}/finalizers`,
   ])
   const asked = resources.flatMap((resource) =>
-    [...EVERY_VERB, 'use', 'delegate', 'sign-in', 'generate'].map(async (verb) =>
-      (await may(plane, kubeconfig, verb, resource)) ? [`${verb} ${resource}`] : [],
+    [...EVERY_VERB, 'use', 'delegate', 'sign-in', 'generate', 'record-identity'].map(
+      async (verb) =>
+        (await may(plane, kubeconfig, verb, resource)) ? [`${verb} ${resource}`] : [],
     ),
   )
   return (await Promise.all(asked)).flat()

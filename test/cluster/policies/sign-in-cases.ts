@@ -1,7 +1,7 @@
-// Which callers may create and change keys of the types that a sign-in makes, and the annotation identity-gone.
+// Which callers may create and change keys of the types that a sign-in makes, the annotation identity-gone, and the time of the last refresh.
 import { IDENTITY_GONE_ANNOTATION } from '../../../src/api/names.ts'
 import { IDENTITY_CALLERS, MAX_GROUPS } from './identity-cases.ts'
-import { mayImpersonate, onPlatformKinds } from './rbac-users.ts'
+import { WRITES, mayImpersonate, onPlatformKinds } from './rbac-users.ts'
 import { DIGEST, KEY } from './reserved-cases.ts'
 import type { Manifest, Row } from './write-methods.ts'
 
@@ -20,6 +20,8 @@ export const SIGN_IN_CALLERS = {
   impersonator: IDENTITY_CALLERS.impersonator,
   delegate: IDENTITY_CALLERS.delegate,
   signer: SIGNS_IN,
+  // As the operator.
+  recorder: [WRITES, onPlatformKinds(['record-identity'], ['ownedaccesskeys'])],
   // No policy but that of the type refuses the names in its keys.
   signingImpersonator: [
     ...SIGNS_IN,
@@ -72,6 +74,7 @@ const CREATIONS: readonly Case[] = [
   { name: 'a Login key of nobody', by: 'writer', to: LOGIN, says: needsSignIn('Login', 'writer') },
   { name: 'a Login key of a user to impersonate', by: 'impersonator', to: BOB, says: needsSignIn('Login', 'impersonator') },
   { name: 'an OIDCRefreshToken key of the caller', by: 'writer', to: { ...REFRESH, user: 'writer' }, says: needsSignIn('OIDCRefreshToken', 'writer') },
+  { name: 'a Login key of the caller', by: 'recorder', to: { ...LOGIN, user: 'recorder' }, says: needsSignIn('Login', 'recorder') },
   { name: 'a Reset key of the caller', by: 'writer', to: { type: 'Reset', user: 'writer' }, says: needsDelegate('writer') },
   { name: 'a Reset key of nobody', by: 'signer', to: { type: 'Reset' }, says: needsDelegate('signer') },
   ...['', 'User', 'Other', 'NetworkPeer', 'Workspace'].map((type): Case => (
@@ -147,7 +150,7 @@ const marked = (value: string | null, spec: Spec = BOB, more: object = {}): Mani
 const markRefused = (by: Caller, instead: string) =>
   ({
     code: 403,
-    says: `metadata.annotations: ${IDENTITY_GONE_ANNOTATION} says that the person of the key is gone at the sign-in provider; changing it needs the verb sign-in ${lacks(by)}; ${instead}`,
+    says: `metadata.annotations: ${IDENTITY_GONE_ANNOTATION} says that the person of the key is gone at the sign-in provider; changing it needs the verb sign-in or record-identity ${lacks(by)}; ${instead}`,
   }) as const
 
 const OMIT = 'leave it out'
@@ -170,7 +173,45 @@ export const markRows: readonly Row<Caller>[] = [
   { name: 'the annotation from none', by: 'signer', from: marked(null), to: marked(GONE) },
   { name: 'the annotation to another', by: 'signer', from: marked(GONE), to: marked(TIME) },
   { name: 'the annotation to none', by: 'signer', from: marked(GONE), to: marked(null) },
+  { name: 'a key with the annotation', by: 'recorder', to: marked(GONE, { user: 'recorder' }) },
+  { name: 'the annotation from none', by: 'recorder', from: marked(null), to: marked(GONE) },
+  { name: 'the annotation to another', by: 'recorder', from: marked(GONE), to: marked(TIME) },
+  { name: 'the annotation of a User key', by: 'recorder', from: marked(null, { type: 'User', user: 'bob' }), to: marked(GONE, { type: 'User', user: 'bob' }) },
   { name: 'the annotation of a User key', by: 'signer', from: marked(null, { type: 'User', user: 'bob' }), to: marked(GONE, { type: 'User', user: 'bob' }), refused: { code: 403, says: OTHER_CHANGED } },
   { name: 'the annotation of a User key', by: 'delegate', from: marked(null, { type: 'User', user: 'bob' }), to: marked(GONE, { type: 'User', user: 'bob' }) },
   { name: 'the annotation of a User key to none', by: 'delegate', from: marked(GONE, { type: 'User', user: 'bob' }), to: marked(null, { type: 'User', user: 'bob' }) },
+]
+
+const refreshed = (identityRefresh: string | null, spec: Spec = BOB): Manifest => ({
+  spec: { ...spec, ...(identityRefresh !== null && { identityRefresh }) },
+})
+
+const refreshRefused = (by: Caller) =>
+  ({
+    code: 403,
+    says: `spec.identityRefresh: a key of type Login works for 24 hours after this time; changing it needs the verb sign-in or record-identity ${lacks(by)}; keep it as it is`,
+  }) as const
+
+const LATER = '2026-11-29T11:00:00Z'
+const OF_USER = { type: 'User', user: 'bob' }
+const SIGNED_IN = { ...BOB, key: DIGEST, identity: { username: 'bob' } }
+const CONFIRMED = { ...SIGNED_IN, identity: { username: 'bob', groups: ['dev'] } }
+
+/** Each way to change the time of the last refresh, by callers with and without the right. */
+// biome-ignore format: a table
+export const refreshRows: readonly Row<Caller>[] = [
+  { name: 'the refresh of a Login key to a later one', by: 'writer', from: refreshed(TIME), to: refreshed(LATER), refused: refreshRefused('writer') },
+  { name: 'the refresh of a Login key to an earlier one', by: 'writer', from: refreshed(LATER), to: refreshed(TIME), refused: refreshRefused('writer') },
+  { name: 'the refresh of a Login key to none', by: 'writer', from: refreshed(TIME), to: refreshed(null), refused: refreshRefused('writer') },
+  { name: 'the refresh of a Login key to an empty one', by: 'impersonator', from: refreshed(TIME), to: refreshed(''), refused: refreshRefused('impersonator') },
+  { name: 'the refresh of a Login key from none', by: 'writer', from: refreshed(null), to: refreshed(TIME), refused: refreshRefused('writer') },
+  { name: 'the refresh of a Login key from none to an empty one', by: 'writer', from: refreshed(null), to: refreshed('') },
+  { name: 'a field beside the refresh', by: 'writer', from: refreshed(TIME), to: refreshed(TIME, { ...BOB, disabled: true }) },
+  { name: 'the refresh of a User key', by: 'writer', from: refreshed(TIME, OF_USER), to: refreshed(LATER, OF_USER) },
+  { name: 'a User key with a refresh', by: 'writer', to: refreshed(TIME, OWN) },
+  { name: 'refresh and identity of a Login key with a digest', by: 'recorder', from: refreshed(TIME, SIGNED_IN), to: refreshed(LATER, CONFIRMED) },
+  { name: 'the refresh of a Login key from none', by: 'recorder', from: refreshed(null, SIGNED_IN), to: refreshed(LATER, SIGNED_IN) },
+  { name: 'the user with the refresh', by: 'recorder', from: refreshed(TIME), to: refreshed(LATER, { ...BOB, user: 'eve' }), refused: { code: 403, says: 'spec.user: naming user eve needs the verb impersonate on users/eve, which recorder does not have' } },
+  { name: 'the refresh of a Login key', by: 'signer', from: refreshed(TIME), to: refreshed(LATER) },
+  { name: 'the refresh of a Login key to none', by: 'delegate', from: refreshed(TIME), to: refreshed(null) },
 ]

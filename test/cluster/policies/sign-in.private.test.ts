@@ -8,7 +8,7 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { PEOPLE_CALLERS, teamRows, userRows } from './people-cases.ts'
 import { rbacUsers } from './rbac-users.ts'
-import { SIGN_IN_CALLERS, markRows, typeRows } from './sign-in-cases.ts'
+import { SIGN_IN_CALLERS, markRows, refreshRows, typeRows } from './sign-in-cases.ts'
 import { type Way, tableTester } from './write-methods.ts'
 
 const plane = await privateControlPlane()
@@ -24,6 +24,10 @@ describe('the type of a key (5.5, 24.5)', () => {
 
 describe('annotation identity-gone (5.5, 24.5)', () => {
   eachWay(ACCESS_KEYS, markRows, WITHOUT_READING)
+})
+
+describe('the time of the last refresh of a Login key (5.5, 24.5, 25.7)', () => {
+  eachWay(ACCESS_KEYS, refreshRows, WITHOUT_READING)
 })
 
 describe('a User (5.5, 24.5)', () => {

@@ -134,7 +134,10 @@ const notOffered = (): Promise<never> => Promise.reject(new Error('this client h
 function patched(object: KubeObject, operations: readonly PatchOperation[]): KubeObject {
   const copy = structuredClone(object)
   for (const { op, path, value } of operations) {
-    const names = path.split('/').slice(1)
+    const names = path
+      .split('/')
+      .slice(1)
+      .map((name) => name.replaceAll('~1', '/'))
     const last = names.pop() ?? ''
     const parent = names.reduce<Record<string, unknown>>(
       (one, name) => one[name] as Record<string, unknown>,

@@ -20,6 +20,7 @@ import {
   tokenStore,
   UNDER_CI,
 } from '../../support/token-builder.ts'
+import { REPORTS_IN, reportObject, reportText } from './ownedaccesskey/report-builder.ts'
 import { peopleOf, peopleStores } from '../people/people-builder.ts'
 
 const ci = keyObject({
@@ -59,6 +60,7 @@ function setupWith(
       keys: keyStore(ci),
       tokens: tokenStore(),
       configMaps: {},
+      identityReports: keyController.watches.identityReports.createStore(),
       signingSecrets: {},
       users,
       teams,
@@ -128,6 +130,29 @@ test('a sign-in that comes or goes enqueues the one that was used longest ago, i
   keys.put(login(21))
   keys.remove({ ...login(1), metadata: { ...login(1).metadata, resourceVersion: '99' } })
   expect(enqueued).toEqual(['login-22', 'login-1', 'login-21', 'login-1', 'login-1', 'login-2'])
+})
+
+test('a report enqueues the key of its name, and is logged once for each change that is malformed (25.7)', () => {
+  const { setup } = setupWith([])
+  const { log, lines } = memoryLog()
+  const { identityReports } = setup.stores
+  const put = (text: string, resourceVersion: string): void => {
+    const object = reportObject(text)
+    identityReports.put({ ...object, metadata: { ...object.metadata, resourceVersion } })
+  }
+  put('{', '1')
+  const enqueued: string[] = []
+  for (const watch of keyController.setUp({ ...setup, log } as never).watches)
+    watch((name) => void enqueued.push(name))
+  expect(lines).toHaveLength(1)
+  enqueued.length = 0
+  put('{', '1')
+  expect(enqueued).toEqual([])
+  put(reportText({ gone: { atMs: 0, reason: 'IdentityGone' } }), '2')
+  put('[]', '3')
+  expect(enqueued).toEqual(['ci', 'ci'])
+  const line = { level: 'warn', fields: { object: { namespace: REPORTS_IN, name: 'ci' } } }
+  expect(lines).toEqual([line, line].map((one) => expect.objectContaining(one) as unknown))
 })
 
 test('the end of the last key enqueues the deleted User that waits for it, and no end before (24.2)', () => {

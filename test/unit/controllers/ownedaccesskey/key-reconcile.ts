@@ -1,5 +1,7 @@
 // Key `ci` during its deletion, and dependencies of the key controller.
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { storedReportOf } from '../../../../src/controllers/ownedaccesskey/identity-change.ts'
+import { Store } from '../../../../src/kube/informer/store.ts'
 import { DAY_MS, statusEntry, textAfter } from '../../../support/key-builder.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import { peopleOf } from '../../people/people-builder.ts'
@@ -20,6 +22,8 @@ export const deletedKeyObject = (resourceVersion = '1', status: object = {}) =>
 /** Dependencies with fixed values: no caps, a retention of a day, and ignored events. */
 export const fixedKeyDeps = () => ({
   people: peopleOf([], []),
+  reports: new Store(storedReportOf),
+  signInNamespace: 'platform-system-sign-in',
   caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
   configName: 'platform-manager-config',
   retentionMs: DAY_MS,

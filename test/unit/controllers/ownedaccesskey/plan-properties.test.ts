@@ -24,6 +24,7 @@ const STEPS: readonly KeyStep['kind'][] = [
   'nothing',
   'wait',
   'adopt',
+  'record',
   'publish',
   'delete',
   'release',
@@ -56,6 +57,7 @@ function randomKey({ pick }: Random): AccessKey {
     identity: pick(['user:ada', 'user:ada', null]),
     digest: pick([accessKey().digest, null]),
     refreshedMs: pick([null, null, moment() - DAY_MS]),
+    identityGone: pick([null, null, 'SignInAgain', 'IdentityGone']),
   })
 }
 
@@ -63,8 +65,24 @@ const IDENTITY_FAULTS = (
   ['UserDisabled', 'TeamGone', 'IdentityGone', 'IdentityStale', 'SignInAgain'] as const
 ).map((reason) => ({ reason, message: `The reason is ${reason}.` }))
 
-const randomCircumstances = ({ pick }: Random): KeyPlanInput =>
-  circumstances({
+/** Reports of another key, of the past and of the future. */
+const randomReport = ({ pick }: Random): KeyPlanInput['report'] =>
+  pick([true, false])
+    ? null
+    : {
+        keyUid: pick(['uid-ci', 'uid-ci', 'uid-ci', 'uid-other']),
+        refreshedMs: pick(
+          [null, 0, 1, 60, 90, 500, -DAY_MS / 1000].map((one) => one && after(one)),
+        ),
+        gone: pick([null, null, 'SignInAgain', 'IdentityGone'] as const) && {
+          atMs: after(pick([0, 60, 10 ** 9])),
+          reason: pick(['SignInAgain', 'IdentityGone']),
+        },
+      }
+
+const randomCircumstances = (random: Random): KeyPlanInput => {
+  const { pick } = random
+  return circumstances({
     caps: {
       maxTtlSeconds: pick([null, 1, 60, 90, 5000]),
       loginTtlSeconds: pick([null, 60, 1_728_000]),
@@ -74,8 +92,10 @@ const randomCircumstances = ({ pick }: Random): KeyPlanInput =>
     ownerFault: pick([null, null, null, 'access key login, which it depends on, is disabled']),
     identityFault: pick([...Array<null>(8).fill(null), ...IDENTITY_FAULTS]),
     isSurplusLogin: pick([...Array<boolean>(9).fill(false), true]),
+    report: randomReport(random),
     nowMs: after(pick([0, 1, 30, 59.999, 60, 60.001, 90, 120, 500, 90_000])),
   })
+}
 
 interface Case {
   readonly seed: number
@@ -138,15 +158,15 @@ test('the cases reach every step and every reason of Ready many times', () => {
   expect(rare).toEqual([])
 })
 
-/** The fifth step publishes Terminating. */
+/** A sixth step publishes Terminating. */
 const takesFewSteps = ({ key, when }: Case): boolean =>
-  settle(key, when).steps.length <= (key.finalizers.includes(FOREIGN) ? 5 : 4)
+  settle(key, when).steps.length <= (key.finalizers.includes(FOREIGN) ? 6 : 5)
 
-test('every key settles within four steps, or five with a foreign finalizer', () => {
+test('every key settles within five steps, or six with a foreign finalizer', () => {
   expect(violations(takesFewSteps)).toEqual([])
 })
 
-const ORDER = /^(adopt )?(publish )?(delete )?(release )?(publish )?$/
+const ORDER = /^(adopt )?(record )?(publish )?(delete )?(release )?(publish )?$/
 
 const takesThemInOrder = ({ key, when }: Case): boolean =>
   ORDER.test(
@@ -155,7 +175,7 @@ const takesThemInOrder = ({ key, when }: Case): boolean =>
       .join(''),
   )
 
-test('steps come in this order, without repeats: adopt, publish, delete, release, publish', () => {
+test('steps come in this order, without repeats: adopt, record, publish, delete, release, publish', () => {
   expect(violations(takesThemInOrder)).toEqual([])
 })
 

@@ -70,6 +70,15 @@ describe('each verb', () => {
       observed: ['GET 200'],
     },
     {
+      name: 'list, by a label',
+      act: (client) => client.list(THINGS, { namespace: 'n', labelSelector: 'g.io/a' }, 500),
+      asks: 'GET /apis/g.io/v1/namespaces/n/things',
+      query: { limit: '500', labelSelector: 'g.io/a' },
+      answer: { metadata: { resourceVersion: '7' }, items: [] },
+      result: { items: [], resourceVersion: '7' },
+      observed: ['GET 200'],
+    },
+    {
       name: 'list, last page',
       act: (client) => client.list(THINGS, { namespace: 'n' }, 2, 'x+/=&y', signal),
       asks: 'GET /apis/g.io/v1/namespaces/n/things',

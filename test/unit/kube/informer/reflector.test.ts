@@ -99,12 +99,13 @@ describe('a WatchList stream', () => {
     expect(await outcomeOf(row)).toEqual({ restarts: row.restarts, isSynced: true })
   })
 
-  test('asks for bookmarks, and for the namespace and field selector of the informer', async () => {
+  test('asks for bookmarks, and for the namespace and the selectors of the informer', async () => {
     const reflector = await startReflector(
       answersInTurn(closedWatch(initialEventsEnd(5)), openWatch()),
       {
         namespace: 'n',
         fieldSelector: 'metadata.name=a',
+        labelSelector: 'g.io/a',
       },
     )
     await reflector.waitForState({ objects: [], requests: ['stream', 'follow 5'] })
@@ -112,6 +113,7 @@ describe('a WatchList stream', () => {
       watch: 'true',
       allowWatchBookmarks: 'true',
       fieldSelector: 'metadata.name=a',
+      labelSelector: 'g.io/a',
     }
     expect(reflector.server.received).toMatchObject([
       {
