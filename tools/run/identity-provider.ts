@@ -21,8 +21,11 @@ export interface Person {
   readonly groups: readonly string[]
 }
 
-/** The people, by their user names. */
-export const PEOPLE: Readonly<Record<string, Person>> = {
+/** People who have an account, by their user names. */
+export type People = Readonly<Record<string, Person>>
+
+/** The people of `make run`. */
+export const PEOPLE: People = {
   ada: { displayName: 'Ada Lovelace', email: 'ada@example.com', groups: ['sre', 'developers'] },
   grace: { displayName: 'Grace Hopper', email: 'grace@example.com', groups: ['developers'] },
 }
@@ -33,7 +36,7 @@ interface IdentityProviderOptions {
   readonly issuer: string
   readonly clients: readonly ClientMetadata[]
   /** Who has an account, by user names; read at each use. Absent = PEOPLE. */
-  readonly people?: Readonly<Record<string, Person>>
+  readonly people?: People
 }
 
 /** The provider, as a listener of an HTTP server. */
@@ -47,16 +50,13 @@ export function identityProvider({
   return (request, response) => {
     const isInteraction = request.url?.startsWith('/interaction/') ?? false
     const answered = isInteraction
-      ? interact(provider, request, response)
+      ? interact({ provider, people }, request, response)
       : answer(request, response)
     answered.catch(() => response.writeHead(400).end('Start again at the client'))
   }
 }
 
-const configuration = (
-  clients: ClientMetadata[],
-  people: Readonly<Record<string, Person>>,
-): Configuration => ({
+const configuration = (clients: ClientMetadata[], people: People): Configuration => ({
   adapter: identityStore(),
   clients,
   clientDefaults: { id_token_signed_response_alg: 'ES256' },
@@ -104,7 +104,7 @@ function claimsOf(id: string, { displayName, email, groups }: Person) {
 
 /** The pages of a sign-in: who it is; a consent is given without a question. */
 async function interact(
-  provider: Provider,
+  { provider, people }: { readonly provider: Provider; readonly people: People },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -113,10 +113,10 @@ async function interact(
     const grantId = await consent(provider, String(session?.accountId), params)
     return provider.interactionFinished(request, response, { consent: { grantId } })
   }
-  const person = await chosenPerson(request)
+  const person = await chosenPerson(request, people)
   if (person !== null)
     return provider.interactionFinished(request, response, { login: { accountId: person } })
-  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page())
+  response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page(people))
 }
 
 async function consent(
@@ -132,19 +132,19 @@ async function consent(
 const LONGEST_FORM = 256
 
 /** The person in a form; null = none. */
-async function chosenPerson(request: IncomingMessage): Promise<string | null> {
+async function chosenPerson(request: IncomingMessage, people: People): Promise<string | null> {
   let form = ''
   for await (const chunk of request) {
     form += String(chunk)
     if (form.length > LONGEST_FORM) return null
   }
   const person = new URLSearchParams(form).get('person')
-  return person !== null && Object.hasOwn(PEOPLE, person) ? person : null
+  return person !== null && Object.hasOwn(people, person) ? person : null
 }
 
-function page(): string {
-  const buttons = Object.keys(PEOPLE).map(
-    (name) => `<button name="person" value="${name}">${PEOPLE[name]?.displayName}</button>`,
+function page(people: People): string {
+  const buttons = Object.entries(people).map(
+    ([name, { displayName }]) => `<button name="person" value="${name}">${displayName}</button>`,
   )
   return `<!doctype html><title>Sign in</title><h1>Who are you?</h1><form method="post">${buttons.join(' ')}</form>`
 }

@@ -1,6 +1,7 @@
 // People who have signed in are asked for again at a real provider, on a real control plane: gateway, operator, and two replicas of
 // the sign-in process with the rights and policies of the manifests (contract 25.7, 24.3).
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { User } from '../../../src/api/user.gen.ts'
 import { identityReportIn } from '../../../src/domain/signin/identity-report.ts'
@@ -115,18 +116,14 @@ test('a key ends when the account is closed at the provider (25.7, SM)', async (
   const grace = await signIn('grace')
   delete people['grace']
   await eventuallyPasses('the key of who is gone', () => isGone(grace), SOON)
-  const report = await mustKubectl(plane, [
-    ...['get', 'configmap', grace.name, '-n', SIGN_IN_NAMESPACE],
-    ...['-o', 'jsonpath={.data.report}'],
-  ])
-  expect(identityReportIn(report)?.gone?.reason).toBe('IdentityGone')
+  const { data } = await json<ConfigMap>('get', 'configmap', grace.name, '-n', SIGN_IN_NAMESPACE)
+  expect(identityReportIn(data?.['report'] ?? '')?.gone?.reason).toBe('IdentityGone')
 })
 
 test('a key ends when its account leaves identities, and its groups go with it (24.3, 25.7)', async () => {
   const ada = await signIn('ada')
-  await mustKubectl(plane, [
-    ...['patch', 'user', 'ada', '--type=merge', '-p', '{"spec":{"identities":null}}'],
-  ])
+  const left = '{"spec":{"identities":null}}'
+  await mustKubectl(plane, ['patch', 'user', 'ada', '--type=merge', '-p', left])
   await eventuallyPasses('the key of the former account', () => isGone(ada), SOON)
   await eventuallyPasses(
     'the groups go',

@@ -4,7 +4,7 @@ import { type IncomingMessage, request as requestPlain, type RequestListener } f
 import { request as requestTls } from 'node:https'
 import type { ClientMetadata } from 'oidc-provider'
 import { onTestFinished } from 'vitest'
-import { identityProvider, type Person } from '../../../tools/run/identity-provider.ts'
+import { identityProvider, type People } from '../../../tools/run/identity-provider.ts'
 import type { ServerPair } from '../certificate-builder.ts'
 import { type StopAfter, serveOnLoopback } from '../loopback-server.ts'
 
@@ -17,7 +17,7 @@ interface ProviderPlace {
   /** Name or address in the issuer; absent = 127.0.0.1. */
   readonly host?: string
   /** Who has an account, by user names; read at each use. Absent = the people of `make run`. */
-  readonly people?: Readonly<Record<string, Person>>
+  readonly people?: People
 }
 
 /** Starts the provider on loopback. @returns its issuer */

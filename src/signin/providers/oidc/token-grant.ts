@@ -134,10 +134,10 @@ export function grantedTokens(
  */
 export function refreshEnd(
   { refresh_expires_in: seconds }: { readonly [field: string]: unknown },
-  { nowMs }: Clock,
+  clock: Clock,
 ): Pick<ProviderTokens, 'refreshEndsMs'> {
   const isTime = typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0
-  return isTime ? { refreshEndsMs: Math.round(nowMs() + seconds * 1000) } : {}
+  return isTime ? { refreshEndsMs: Math.round(clock.nowMs() + seconds * 1000) } : {}
 }
 
 /** What the provider vouches for by claims of an ID token, and by userinfo where it is asked for. @throws as openid-client does */
