@@ -20,7 +20,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 export const IDENTITY_REPORT_WRITE_REASONS = ['create', 'report'] as const
 
 /** The key that a report is about. */
-interface ReportedKey {
+interface KeyOfReport {
   readonly name: string
   readonly uid: string
 }
@@ -30,7 +30,7 @@ type ReportNews = Partial<Pick<IdentityReport, 'refreshed' | 'gone'>>
 
 /** Writes what is new; what was reported before stays. A person who is gone stays so, for the reason that was first. */
 export async function reportIdentity(
-  key: ReportedKey,
+  key: KeyOfReport,
   news: ReportNews,
   { client, namespace }: { readonly client: KubeClient; readonly namespace: string },
 ): Promise<void> {
