@@ -133,6 +133,8 @@ export const METRIC_HELP = {
   platform_sign_in_passwords_waiting: 'Passwords that wait to be checked.',
   platform_sign_in_teams_not_created_total:
     'Sign-ins with groups for which no Team was created, because there are too many Teams.',
+  platform_app_tokens_total:
+    'Requests of apps for tokens, by what they sent (grant) and outcome: issued, or the error code.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

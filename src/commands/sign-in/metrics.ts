@@ -20,10 +20,13 @@ import {
   type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
+import { APP_GRANT_WRITE_REASONS } from '../../signin/apps/grant-writes.ts'
+import { APP_GRANT_TYPES, type AppTokenReport } from '../../signin/apps/parts.ts'
+import { TOKEN_ERRORS } from '../../signin/apps/refusal.ts'
 import type { AttemptReport } from '../../signin/handler.ts'
 import { PEOPLE_WRITE_REASONS } from '../../signin/people/writes.ts'
 import { REPORT_WRITE_REASONS } from '../../signin/provider-report.ts'
-import { SEALING_WRITE_REASONS } from '../../signin/sealing/keep.ts'
+import { KEPT_KEYS_WRITE_REASONS } from '../../signin/kept-keys.ts'
 import { LOGIN_KEY_WRITE_REASONS, SESSION_WRITE_REASONS } from '../../signin/sessions/writes.ts'
 import { AUTHORITY_WRITE_REASONS } from '../shared/authority.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
@@ -40,6 +43,8 @@ interface SignInMetrics extends ClientMetrics, ServerMetrics {
   readonly leads: (isLeader: boolean) => void
   /** A request was a step of an attempt. */
   readonly attempted: (report: AttemptReport) => void
+  /** An app has asked for tokens. */
+  readonly appAsked: (report: AppTokenReport) => void
   readonly passwordsWaiting: (count: number) => void
   readonly teamsFull: () => void
   readonly scrape: Scrape
@@ -61,7 +66,8 @@ export function createSignInMetrics(): SignInMetrics {
         [SECRETS.kind]: [
           ...new Set([
             ...SESSION_WRITE_REASONS,
-            ...SEALING_WRITE_REASONS,
+            ...KEPT_KEYS_WRITE_REASONS,
+            ...APP_GRANT_WRITE_REASONS,
             ...CERTIFICATE_WRITE_REASONS,
           ]),
         ],
@@ -75,6 +81,7 @@ export function createSignInMetrics(): SignInMetrics {
     ...leaderMetrics(make, SIGN_IN_LEASE),
     ...serverMetrics(make),
     ...attemptMetrics(make),
+    ...appMetrics(make),
     scrape,
   }
 }
@@ -112,4 +119,18 @@ function attemptMetrics({ counter, gauge, histogram }: Instruments<MetricName>):
     passwordsWaiting: (count) => waiting.set(count),
     teamsFull: () => full.inc(),
   }
+}
+
+/** Of requests that name no grant. */
+const NO_GRANT = 'none'
+
+function appMetrics({ counter }: Instruments<MetricName>): Pick<SignInMetrics, 'appAsked'> {
+  const outcomes = ['issued', ...TOKEN_ERRORS]
+  const tokens = counter(
+    'platform_app_tokens_total',
+    [...APP_GRANT_TYPES, NO_GRANT].flatMap((grant) =>
+      outcomes.map((outcome) => ({ grant, outcome })),
+    ),
+  )
+  return { appAsked: ({ grant, outcome }) => tokens.inc({ grant: grant ?? NO_GRANT, outcome }) }
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { ATTEMPT_PREFIX } from '../http/cookies.ts'
+import { nameDigits } from '../name-digits.ts'
 import type { AttemptSecrets } from '../providers/provider.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
 import type { Destination } from './destination.ts'
@@ -95,21 +96,11 @@ export function surplusAttempts(
     .map(([name]) => name)
 }
 
-const NAME_DIGITS = 26
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
-
 /**
  * The name of the session and of the key that an attempt makes: one name an attempt, so the API server lets it be taken once,
  * at whichever replica.
  */
-export function signInName(provider: string, state: string): string {
-  const bits = [...sha256(`${provider}\n${state}`)]
-    .map((byte) => byte.toString(2).padStart(8, '0'))
-    .join('')
-  const digits = Array.from({ length: NAME_DIGITS }, (_, at) =>
-    BASE32.charAt(Number.parseInt(bits.slice(at * 5, at * 5 + 5), 2)),
-  )
-  return `login-${digits.join('')}`
-}
+export const signInName = (provider: string, state: string): string =>
+  `login-${nameDigits(`${provider}\n${state}`)}`
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

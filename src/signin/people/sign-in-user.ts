@@ -27,25 +27,27 @@ export interface SignInUser extends PlatformUser {
   readonly identities: readonly UserAccount[]
   /** null = the person has no password. */
   readonly passwordRef: PasswordRef | null
+  readonly displayName: string
   readonly email: string
   readonly hasStatus: boolean
   readonly memberships: readonly UserGroup[]
 }
 
-/** A User as it is kept in memory: without groups, which 10,000 people may have 200 of each. */
-export type WatchedUser = Omit<SignInUser, 'groups' | 'memberships'>
+/** A User as it is kept in memory: without what nobody looks up there, such as groups, of which 10,000 people may have 200 each. */
+export type WatchedUser = Omit<SignInUser, 'groups' | 'memberships' | 'displayName'>
 
 const NO_IDENTITY: UserAccount = { connector: '', subject: null }
 
 /** Parses a User as the API server sends it. Never throws: what is malformed opens nothing. */
 export function signInUserOf(object: KubeObject): SignInUser {
   const user = object as User
-  const { identities, email }: Untyped<UserSpec> = fieldsOf(user.spec)
+  const { identities, displayName, email }: Untyped<UserSpec> = fieldsOf(user.spec)
   const { groups }: Untyped<UserStatus> = fieldsOf(user.status)
   return {
     ...userOf(user, (text) => hash('sha256', text)),
     identities: Array.isArray(identities) ? identities.map(identityOf) : [],
     passwordRef: passwordRefOf(user),
+    displayName: stringOf(displayName) ?? '',
     email: stringOf(email) ?? '',
     hasStatus: user.status !== undefined,
     memberships: Array.isArray(groups) ? groups.flatMap(membershipOf) : [],
@@ -66,7 +68,7 @@ function membershipOf(entry: unknown): readonly UserGroup[] {
 }
 
 function watchedUserOf(object: KubeObject): WatchedUser {
-  const { groups: _, memberships: __, ...watched } = signInUserOf(object)
+  const { groups: _, memberships: __, displayName: ___, ...watched } = signInUserOf(object)
   return watched
 }
 

@@ -1,6 +1,7 @@
 // The page where people choose how to sign in, or see as whom they are signed in, and the way out (contract 25.2).
 import { withTimeout } from '../../runtime/clock.ts'
 import type { RouteAnswer } from '../answers.ts'
+import { cookieOfPath, parkedRequest } from '../apps/parked-request.ts'
 import { destinationOf } from '../attempts/destination.ts'
 import { SESSION_COOKIE, clearCookie } from '../http/cookies.ts'
 import { type LoginChoices, loginPage, personPage } from '../pages/login.ts'
@@ -9,15 +10,28 @@ import { browserSessionIn } from '../sessions/session.ts'
 import { endKey, readSession } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 import type { RouteContext } from './route.ts'
+import { signedInSession } from './signed-in.ts'
 
 /** `GET /login`. */
 export async function loginRoute(context: RouteContext): Promise<RouteAnswer> {
   const { request, state } = context
   const destination = destinationOf(request.query)
-  // A session plays no part for a terminal: a link to a person who is signed in still ends at the page that asks.
-  const person = destination.terminal === null ? await signedInPerson(context) : null
-  const page = person === null ? loginPage(choicesOf(state), destination) : personPage(person)
+  const app = cookieOfPath(destination.next ?? '')
+  // A session plays no part for a terminal: a link to a person who is signed in still ends at the page that asks. And an app
+  // sends people here only who are to sign in, again if need be.
+  const asksAnyway = destination.terminal !== null || app !== null
+  const person = asksAnyway ? null : await signedInPerson(context)
+  const page =
+    person === null
+      ? loginPage(choicesOf(state), destination, appAddress(context, app))
+      : personPage(person)
   return { status: 200, content: { page } }
+}
+
+/** Where the sign-in leads in the end, by the request of an app that waits in a cookie; null = to no app. */
+function appAddress({ request, keys, deps }: RouteContext, cookie: string | null): URL | null {
+  const parked = parkedRequest(cookie, request.cookies, keys, deps.clock.nowMs())
+  return URL.parse(parked?.parameters.get('redirect_uri') ?? '')
 }
 
 const choicesOf = ({ providers, hasPasswords, legal }: SignInState): LoginChoices => ({
@@ -27,14 +41,13 @@ const choicesOf = ({ providers, hasPasswords, legal }: SignInState): LoginChoice
 })
 
 /** The person of the browser's session, if the gateway still takes its key. */
-async function signedInPerson({ request, state, keys, deps, signal }: RouteContext) {
-  const session = browserSessionIn(request.cookies, keys, deps.clock.nowMs())
-  const accepted = session && (await deps.gateway.askAbout(session.name, session.accessKey))
-  const stored = session && accepted && (await readSession(session.name, deps.sessions))
-  if (!accepted || !stored) return null
-  const { provider, user } = stored.session
+async function signedInPerson(context: RouteContext) {
+  const { state, deps, signal } = context
+  const signedIn = await signedInSession(context)
+  if (signedIn === null) return null
+  const { provider, user } = signedIn.session
   const signOut = await endSessionAt(state.providers.get(provider), null, { deps, signal })
-  return { user, endsMs: accepted.endsMs, signOut }
+  return { user, endsMs: signedIn.endsMs, signOut }
 }
 
 /**

@@ -1,5 +1,7 @@
 // The keys that seal, in their Secret (contract 25.3): which are used, and when another is made. Pure.
+import { SIGN_IN_KEYS_SECRET } from '../../api/names.ts'
 import { fieldsOf, parseJson } from '../../domain/json/json.ts'
+import type { KeptKind } from '../kept-keys.ts'
 import type { SealingKey } from './seal.ts'
 
 /** A sealing key with its age. */
@@ -16,8 +18,21 @@ const KEPT = 3
 const KEY_BYTES = 32
 const ID = /^[0-9a-f]{8}$/
 
+/** Stored keys, the newest first. Never empty. */
+type AgedKeys = readonly [AgedKey, ...AgedKey[]]
+
+/** The sealing keys, as keys that are kept. @param random returns that many random bytes */
+export const sealingKind = (random: (bytes: number) => Buffer): KeptKind<AgedKeys> => ({
+  secret: SIGN_IN_KEYS_SECRET,
+  read: sealingKeysIn,
+  renewed: (stored, nowMs) => {
+    const renewed = renewedKeys(stored, nowMs, random)
+    return renewed && sealingKeysText(renewed)
+  },
+})
+
 /** The keys in the text of the Secret, the newest first; null = there is none, or one is malformed. */
-export function sealingKeysIn(text: string | null): readonly [AgedKey, ...AgedKey[]] | null {
+export function sealingKeysIn(text: string | null): AgedKeys | null {
   const entries = parseJson(text ?? undefined)
   if (!Array.isArray(entries)) return null
   const keys = entries.map(keyIn)

@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { SIGN_IN_KEYS_SECRET } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
 import { fullObject, Store } from '../../../../src/kube/informer/store.ts'
-import { keepSealingKeys } from '../../../../src/signin/sealing/keep.ts'
-import { renewedKeys, sealingKeysIn, sealingKeysText } from '../../../../src/signin/sealing/plan.ts'
+import { keepKeys } from '../../../../src/signin/kept-keys.ts'
+import { renewedKeys, sealingKeysIn, sealingKeysText, sealingKind } from '../../../../src/signin/sealing/plan.ts'
 import { refused } from '../../../support/fake-kube-client.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
@@ -61,11 +61,11 @@ function replica(cluster = new MemoryCluster(), clock = manualClock(START_MS), f
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
   let count = fill * 16
-  const kept = keepSealingKeys({
+  const kind = sealingKind((bytes) => Buffer.alloc(bytes, (count += 1)))
+  const kept = keepKeys(kind, {
     client: cluster.client,
     secrets,
     namespace: NAMESPACE,
-    random: (bytes) => Buffer.alloc(bytes, (count += 1)),
     clock,
     log,
     signal: stop.signal,

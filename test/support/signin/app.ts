@@ -1,0 +1,129 @@
+// An app that signs people in through the platform: openid-client, which speaks to a process of signing in as the gateway passes
+// its requests on.
+import * as oidc from 'openid-client'
+import { signInRequestHeaders } from '../../../src/gateway/signin/request-headers.ts'
+import type { Browser, BrowserAnswer } from '../browser/browser.ts'
+import { FORM } from './requests.ts'
+import { PASSWORD, PLATFORM, type SignInWorld } from './world.ts'
+
+export const ISSUER = `${PLATFORM}/oidc/apps`
+export const CLIENT_ID = 'grafana'
+export const CLIENT_SECRET = 'the secret of grafana'
+export const CALLBACK = 'https://grafana.example/login/generic_oauth'
+/** The client of every world, and a public one. */
+export const CLIENTS = [
+  { name: 'Grafana', clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, redirectURIs: [CALLBACK] },
+  { name: 'Tool', clientId: 'tool', redirectURIs: ['com.example.tool:/cb'] },
+]
+/** Settings with apps. */
+export const WITH_APPS = { oidc: { enabled: true, clients: CLIENTS } }
+
+/** A request of a program, as it sends it to the gateway. */
+interface ProgramRequest {
+  readonly method?: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Asks as a program does, by way of the gateway's rules for headers. */
+export const askAsProgram = (
+  world: SignInWorld,
+  { method = 'GET', path, headers = {}, body = '' }: ProgramRequest,
+): Promise<BrowserAnswer> => {
+  const url = new URL(path, PLATFORM)
+  const passed = signInRequestHeaders({
+    id: 'request-1',
+    method,
+    target: url.pathname + url.search,
+    rawHeaders: Object.entries(headers).flat(),
+    remoteAddress: '192.0.2.7',
+  })
+  return world.sendRaw({
+    method,
+    url,
+    headers: passed as Readonly<Record<string, string>>,
+    body,
+  })
+}
+
+/** Posts a form to the token endpoint. @returns status and JSON */
+export async function askForTokens(
+  world: SignInWorld,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly status: number; readonly json: Record<string, unknown> } & BrowserAnswer> {
+  const answer = await askAsProgram(world, {
+    method: 'POST',
+    path: '/oidc/apps/token',
+    headers: { 'content-type': FORM, accept: 'application/json', ...headers },
+    body: new URLSearchParams(fields).toString(),
+  })
+  return { ...answer, json: JSON.parse(answer.body) as Record<string, unknown> }
+}
+
+/** openid-client, set up by discovery. @param secret absent = it is public */
+export async function discovered(
+  world: SignInWorld,
+  {
+    id = CLIENT_ID,
+    auth = oidc.ClientSecretPost(CLIENT_SECRET),
+  }: { readonly id?: string; readonly auth?: oidc.ClientAuth } = {},
+): Promise<oidc.Configuration> {
+  const skew = Math.round((world.clock.nowMs() - Date.now()) / 1000)
+  return oidc.discovery(new URL(ISSUER), id, { [oidc.clockSkew]: skew }, auth, {
+    execute: [oidc.enableNonRepudiationChecks],
+    [oidc.customFetch]: async (address, { method, headers, body }) => {
+      const { pathname, search } = new URL(address)
+      const answer = await askAsProgram(world, {
+        method,
+        path: pathname + search,
+        headers: Object.fromEntries(new Headers(headers)),
+        ...(body === undefined || body === null
+          ? {}
+          : { body: body instanceof URLSearchParams ? body.toString() : String(body) }),
+      })
+      return new Response(answer.body, {
+        status: answer.status,
+        headers: answer.headers as Record<string, string>,
+      })
+    },
+  })
+}
+
+/** An authorization that an app has begun. */
+export interface Begun {
+  readonly url: URL
+  readonly checks: { pkceCodeVerifier: string; expectedState: string; expectedNonce: string }
+}
+
+/** The app sends a person, with PKCE, state and nonce. */
+export async function begin(
+  config: oidc.Configuration,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<Begun> {
+  const verifier = oidc.randomPKCECodeVerifier()
+  const [state, nonce] = [oidc.randomState(), oidc.randomNonce()]
+  const url = oidc.buildAuthorizationUrl(config, {
+    redirect_uri: CALLBACK,
+    scope: 'openid profile email groups',
+    code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    state,
+    nonce,
+    ...parameters,
+  })
+  const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce }
+  return { url, checks }
+}
+
+/** The address of the app at which a browser arrives, after its person signs in with a password where that is asked. */
+export async function arrive(browser: Browser, url: URL): Promise<URL> {
+  const page = await browser.navigate(url, { from: 'https://grafana.example' })
+  const end = page.url.pathname.startsWith('/login')
+    ? await browser.submit(page, '/auth/password/login', { username: 'ada', password: PASSWORD })
+    : page
+  const { location } = end.headers
+  if (typeof location !== 'string') throw new Error(`no redirect: ${end.status} ${end.text}`)
+  return new URL(location)
+}
