@@ -9,6 +9,7 @@ import { PROGRAM_VERSION } from '../../runtime/flags.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { reportProviders } from '../../signin/provider-report.ts'
+import { sweepGrants } from '../../signin/apps/sweep.ts'
 import { sweepSessions } from '../../signin/sessions/sweep.ts'
 import { authorityPublisher } from '../shared/authority.ts'
 import { startCertificate } from '../shared/certificate.ts'
@@ -102,8 +103,9 @@ function lead(
 ): void {
   const { namespace } = settings
   const signal = lifecycle.stopping
-  void reportProviders({ client, namespace, settings: api.settings, clock, log, signal })
-  const { users, stores, passwords } = api
+  const { users, stores, passwords, settings: followed, clients } = api
+  void reportProviders({ client, namespace, settings: followed, clients, clock, log, signal })
   const { secrets } = stores
   void sweepSessions({ client, namespace, secrets, users, passwords, clock, log, signal })
+  void sweepGrants({ client, secrets, clock, log, signal })
 }

@@ -1,10 +1,12 @@
 // An app that signs people in through the platform: openid-client, which speaks to a process of signing in as the gateway passes
 // its requests on.
+import { createHash } from 'node:crypto'
 import * as oidc from 'openid-client'
+import type { ConfigSettings } from '../../../src/api/config.gen.ts'
 import { signInRequestHeaders } from '../../../src/gateway/signin/request-headers.ts'
 import type { Browser, BrowserAnswer } from '../browser/browser.ts'
 import { FORM } from './requests.ts'
-import { PASSWORD, PLATFORM, type SignInWorld } from './world.ts'
+import { PASSWORD, PLATFORM, SignInWorld } from './world.ts'
 
 export const ISSUER = `${PLATFORM}/oidc/apps`
 export const CLIENT_ID = 'grafana'
@@ -127,3 +129,91 @@ export async function arrive(browser: Browser, url: URL): Promise<URL> {
   if (typeof location !== 'string') throw new Error(`no redirect: ${end.status} ${end.text}`)
   return new URL(location)
 }
+
+/** A platform with apps, and ada in team sre. */
+export function worldWithApps(settings: ConfigSettings = WITH_APPS): SignInWorld {
+  const world = new SignInWorld(settings)
+  world.userWithPassword('ada', { displayName: 'Ada Lovelace', email: 'ada@example.com' })
+  world.cluster.put({ kind: 'Team', metadata: { name: 'sre' }, spec: { users: ['ada'] } } as never)
+  return world
+}
+
+const VERIFIER = 'verifier-'.repeat(6)
+
+/** The parameters of a request of the client of every world. */
+export const request = (
+  differs: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => ({
+  client_id: CLIENT_ID,
+  redirect_uri: CALLBACK,
+  response_type: 'code',
+  scope: 'openid profile email groups',
+  state: 'the state',
+  nonce: 'the nonce',
+  code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
+  code_challenge_method: 'S256',
+  ...differs,
+})
+
+/** The address that such a request leads to. */
+export const authorizeUrl = (parameters: Readonly<Record<string, string>>): URL =>
+  new URL(`${ISSUER}/authorize?${new URLSearchParams(parameters).toString()}`)
+
+/** The form by which an app exchanges the code of such a request. */
+export const exchange = (
+  code: string,
+  differs: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => ({
+  grant_type: 'authorization_code',
+  code,
+  redirect_uri: CALLBACK,
+  code_verifier: VERIFIER,
+  client_id: CLIENT_ID,
+  client_secret: CLIENT_SECRET,
+  ...differs,
+})
+
+/** The form by which an app refreshes. */
+export const refreshWith = (
+  token: unknown,
+  differs: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => ({
+  grant_type: 'refresh_token',
+  refresh_token: String(token),
+  client_id: CLIENT_ID,
+  client_secret: CLIENT_SECRET,
+  ...differs,
+})
+
+/** A code for ada. */
+export async function codeFor(
+  browser: Browser,
+  differs: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const back = await arrive(browser, authorizeUrl(request(differs)))
+  const code = back.searchParams.get('code')
+  if (code === null) throw new Error(`no code: ${back.href}`)
+  return code
+}
+
+/** The tokens of a sign-in of ada. */
+export async function tokensFor(
+  world: SignInWorld,
+  differs: Readonly<Record<string, string>> = {},
+  browser = world.browser(),
+): Promise<Readonly<Record<string, unknown>>> {
+  const { status, json } = await askForTokens(world, exchange(await codeFor(browser, differs)))
+  if (status !== 200) throw new Error(`no tokens: ${JSON.stringify(json)}`)
+  return json
+}
+
+/** Asks about the person of an access token. */
+export const userinfo = (world: SignInWorld, token: unknown, method = 'GET') =>
+  askAsProgram(world, {
+    method,
+    path: '/oidc/apps/userinfo',
+    headers: { authorization: `Bearer ${String(token)}`, accept: 'application/json' },
+  })
+
+/** The scopes of a sign-in that goes on without its person. */
+export const OFFLINE = { scope: 'openid groups offline_access' }

@@ -9,17 +9,8 @@ import {
   CLIENT_SECRET,
   discovered,
   ISSUER,
-  WITH_APPS,
+  worldWithApps,
 } from '../../../support/signin/app.ts'
-import { SignInWorld } from '../../../support/signin/world.ts'
-
-/** A platform with apps, and ada in team sre. */
-function worldWithApps(): SignInWorld {
-  const world = new SignInWorld(WITH_APPS)
-  world.userWithPassword('ada', { displayName: 'Ada Lovelace', email: 'ada@example.com' })
-  world.cluster.put({ kind: 'Team', metadata: { name: 'sre' }, spec: { users: ['ada'] } } as never)
-  return world
-}
 
 describe('the code flow with a confidential client (26.3)', () => {
   it.each([

@@ -3,7 +3,12 @@ import { SIGN_IN_KEYS_SECRET } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
 import { fullObject, Store } from '../../../../src/kube/informer/store.ts'
 import { keepKeys } from '../../../../src/signin/kept-keys.ts'
-import { renewedKeys, sealingKeysIn, sealingKeysText, sealingKind } from '../../../../src/signin/sealing/plan.ts'
+import {
+  renewedKeys,
+  sealingKeysIn,
+  sealingKeysText,
+  sealingKind,
+} from '../../../../src/signin/sealing/plan.ts'
 import { refused } from '../../../support/fake-kube-client.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
