@@ -64,34 +64,50 @@ export async function askForTokens(
   return { ...answer, json: JSON.parse(answer.body) as Record<string, unknown> }
 }
 
-/** openid-client, set up by discovery. @param secret absent = it is public */
-export async function discovered(
-  world: SignInWorld,
-  {
-    id = CLIENT_ID,
-    auth = oidc.ClientSecretPost(CLIENT_SECRET),
-  }: { readonly id?: string; readonly auth?: oidc.ClientAuth } = {},
-): Promise<oidc.Configuration> {
-  const skew = Math.round((world.clock.nowMs() - Date.now()) / 1000)
-  return oidc.discovery(new URL(ISSUER), id, { [oidc.clockSkew]: skew }, auth, {
-    execute: [oidc.enableNonRepudiationChecks],
-    [oidc.customFetch]: async (address, { method, headers, body }) => {
-      const { pathname, search } = new URL(address)
-      const answer = await askAsProgram(world, {
-        method,
-        path: pathname + search,
-        headers: Object.fromEntries(new Headers(headers)),
-        ...(body === undefined || body === null
-          ? {}
-          : { body: body instanceof URLSearchParams ? body.toString() : String(body) }),
-      })
-      return new Response(answer.body, {
-        status: answer.status,
-        headers: answer.headers as Record<string, string>,
-      })
-    },
-  })
+/** Who an app is. */
+interface AppIdentity {
+  readonly id?: string
+  readonly auth?: oidc.ClientAuth
 }
+
+/** openid-client, set up by discovery. @param skewSeconds of the platform's clock */
+export const discoverAt = (
+  issuer: string,
+  fetch: oidc.CustomFetch,
+  { id = CLIENT_ID, auth = oidc.ClientSecretPost(CLIENT_SECRET) }: AppIdentity = {},
+  skewSeconds = 0,
+): Promise<oidc.Configuration> =>
+  oidc.discovery(new URL(issuer), id, { [oidc.clockSkew]: skewSeconds }, auth, {
+    execute: [oidc.enableNonRepudiationChecks],
+    [oidc.customFetch]: fetch,
+  })
+
+/** The same, at a process of signing in. */
+export function discovered(
+  world: SignInWorld,
+  identity: AppIdentity = {},
+): Promise<oidc.Configuration> {
+  const send: oidc.CustomFetch = async (address, { method, headers, body }) => {
+    const { pathname, search } = new URL(address)
+    const answer = await askAsProgram(world, {
+      method,
+      path: pathname + search,
+      headers: Object.fromEntries(new Headers(headers)),
+      body: bodyText(body),
+    })
+    return responseOf(answer.status, answer.headers, answer.body)
+  }
+  const skewSeconds = Math.round((world.clock.nowMs() - Date.now()) / 1000)
+  return discoverAt(ISSUER, send, identity, skewSeconds)
+}
+
+/** The body that openid-client sends. */
+export const bodyText = (body: unknown): string =>
+  body instanceof URLSearchParams || typeof body === 'string' ? body.toString() : ''
+
+/** The answer as openid-client takes it. */
+export const responseOf = (status: number, headers: object, body: string): Response =>
+  new Response(body, { status, headers: headers as Record<string, string> })
 
 /** An authorization that an app has begun. */
 export interface Begun {
