@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { GATEWAY_CA_CONFIG_MAP, SECRETS, TEAMS, USERS } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
+import { appIssuer } from '../../domain/signin/app-routes.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
@@ -9,7 +10,6 @@ import { createTeamStore, parseTeam, teamIn } from '../../people/people-index.ts
 import type { ServerHandler } from '../../serving/http/server.ts'
 import { type FollowedAppClients, followAppClients } from '../../signin/apps/followed-clients.ts'
 import { createSecretStore } from '../../signin/apps/grants.ts'
-import { appIssuer } from '../../signin/apps/issuer.ts'
 import { type AppParts, createAppParts } from '../../signin/apps/parts.ts'
 import { appSigningKind } from '../../signin/apps/signing-keys.ts'
 import { AccountLimits } from '../../signin/attempts/account-limits.ts'
@@ -114,7 +114,7 @@ function keepAppKeys(
 ): AppParts['signingKeys'] {
   const isServed = (): boolean => {
     const state = followed.current()
-    return state !== null && appIssuer(state) !== null
+    return state !== null && appIssuer(state.settings.oidc, state.publicUrl) !== null
   }
   const kept = keepKeys(appSigningKind(isServed), keeping)
   followed.subscribe(kept.wake)

@@ -22,11 +22,11 @@ export interface AuthorizationRequest {
 }
 
 /** A request that is wrong. Until client and address are right the person sees a page, and nothing is sent to the address. */
-export type AuthorizationFault =
+type AuthorizationFault =
   | { readonly kind: 'page'; readonly message: string }
   | { readonly kind: 'redirect'; readonly fault: RedirectedFault }
 
-/** An error that the app is told, at its own address. */
+/** An error that goes to the app, at its own address. */
 export interface RedirectedFault {
   readonly redirectUri: string
   readonly state: string | null
@@ -98,14 +98,14 @@ export const isFault = (
 
 /** An error code, and what would be right. */
 type Found = readonly [error: string, description: string]
-type Check = (parameters: URLSearchParams, client: AppClient) => Found | null
+type RequestCheck = (parameters: URLSearchParams, client: AppClient) => Found | null
 
 const isText = (text: string): boolean => text.length <= LONGEST_TEXT && TEXT.test(text)
 
-const CHECKS: readonly Check[] = [
+const CHECKS: readonly RequestCheck[] = [
   (parameters) => {
     for (const [name, error] of Object.entries(NOT_SUPPORTED))
-      if (parameters.has(name)) return [error, `${name} is not taken: send plain parameters`]
+      if (parameters.has(name)) return [error, `${name} is not supported: send plain parameters`]
     return null
   },
   (parameters) =>

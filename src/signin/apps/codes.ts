@@ -5,7 +5,7 @@ import { fieldsOf, parseJsonMap, stringOf } from '../../domain/json/json.ts'
 import type { SealingKeys } from '../sealing/seal.ts'
 
 /** What a code stands for. */
-export interface AppCode {
+interface AppCode {
   /** Random: names the grant that the code makes. */
   readonly id: string
   readonly clientId: string

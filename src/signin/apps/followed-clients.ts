@@ -1,9 +1,9 @@
 // The apps in force, followed (contract 26.2): by the settings, and by the Secrets of the sign-in namespace.
 import type { Secret } from '../../api/objects.ts'
+import { appIssuer } from '../../domain/signin/app-routes.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { FollowedSignInSettings } from '../settings.ts'
 import { type AppClients, NO_CLIENTS, appClientsOf, declaresClient } from './clients.ts'
-import { appIssuer } from './issuer.ts'
 
 /** The apps that are followed. */
 export interface FollowedAppClients {
@@ -41,9 +41,8 @@ function readClients(
   secrets: Store<FullObject<Secret>>,
   settings: FollowedSignInSettings,
 ): AppClients {
-  const state = settings.current()
-  const { oidc } = state?.settings ?? {}
-  if (state === null || oidc === undefined || appIssuer(state) === null) return NO_CLIENTS
+  const { settings: { oidc = {} } = {}, publicUrl = null } = settings.current() ?? {}
+  if (appIssuer(oidc, publicUrl) === null) return NO_CLIENTS
   const declared = [...secrets.values()].map(({ object }) => object).filter(declaresClient)
   return appClientsOf(oidc, declared)
 }

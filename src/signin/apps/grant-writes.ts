@@ -3,8 +3,8 @@
 import { ACCESS_KEYS, API_VERSION, SECRETS } from '../../api/names.ts'
 import type { KubeObject, Secret } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
-import type { RouteContext } from '../routes/route.ts'
 import { personKey } from '../sessions/person-key.ts'
 import { type SessionDeps, endKey } from '../sessions/writes.ts'
 import {
@@ -16,6 +16,7 @@ import {
   grantSecret,
   grantsOf,
 } from './grants.ts'
+import type { AppParts } from './parts.ts'
 import type { RefreshChain } from './refresh-chain.ts'
 import { TokenRefused } from './refusal.ts'
 
@@ -25,8 +26,15 @@ export const APP_GRANT_WRITE_REASONS = ['create', 'own', 'rotate', 'end'] as con
 /** The writer's view of the cluster. */
 type GrantDeps = Pick<SessionDeps, 'client' | 'namespace' | 'log'>
 
+/** The same, with the parts that a new grant needs. */
+interface NewGrantDeps {
+  readonly sessions: GrantDeps
+  readonly apps: Pick<AppParts, 'secrets'>
+  readonly clock: Clock
+}
+
 /** Fields of the key that say what a refresh token is for. */
-export interface RefreshKeyFields {
+interface RefreshKeyFields {
   readonly nonce: string | null
   readonly redirectUri: string
   readonly user: Pick<SignInUser, 'name' | 'uid' | 'username'>
@@ -45,7 +53,7 @@ const CODE_USED = 'the code was used before, so what it made has ended too'
 export async function createGrant(
   grant: AppGrant,
   refresh: RefreshKeyFields | null,
-  deps: RouteContext['deps'],
+  deps: NewGrantDeps,
 ): Promise<void> {
   const { client, namespace } = deps.sessions
   try {
@@ -63,7 +71,7 @@ export async function createGrant(
 async function createKey(
   { grant, secret }: StoredGrant,
   { nonce, redirectUri, user, token }: RefreshKeyFields,
-  deps: RouteContext['deps'],
+  deps: NewGrantDeps,
 ): Promise<void> {
   const { client } = deps.sessions
   const oidcProvider = {
@@ -134,11 +142,11 @@ export async function endGrant(name: string, deps: GrantDeps): Promise<void> {
 
 /** Grants of one person for one app that are kept; of more the oldest end. */
 const MOST_GRANTS = 20
-/** Those of a moment ago stay: they take their codes once. */
+/** Younger grants stay, because a code must find the grant that it has made. */
 const YOUNG_MS = 60_000
 
 /** Ends the oldest grants of the same person for the same app, so that no app fills the store. */
-export async function endSurplus(grant: AppGrant, deps: RouteContext['deps']): Promise<void> {
+export async function endSurplus(grant: AppGrant, deps: NewGrantDeps): Promise<void> {
   const { apps, sessions, clock } = deps
   const others = apps.secrets
     .by(GRANTS_INDEX, grantsOf(grant))

@@ -4,7 +4,7 @@ import { type CountedLimit, CountedLimits, type Limit } from '../attempts/counte
 import { networkOf } from '../password/attempt-limits.ts'
 
 const MINUTE_MS = 60_000
-/** Wrong secrets of one client from one address: an app with a wrong secret is told soon enough. */
+/** Wrong secrets of one client from one address. */
 const OF_CLIENT: Limit = { most: 10, withinMs: MINUTE_MS }
 /** Wrong secrets from one address. */
 const OF_ADDRESS: Limit = { most: 60, withinMs: MINUTE_MS }

@@ -79,10 +79,9 @@ export function parkedRequest(
   const { parameters, begunMs } = fieldsOf(unseal(value, name, keys))
   if (!isMap(parameters) || typeof begunMs !== 'number') return null
   if (Math.abs(nowMs - begunMs) > PARKED_MS) return null
-  const texts = Object.entries(parameters).map(([key, text]): [string, string] => [
-    key,
-    String(text),
-  ])
+  const texts = Object.entries(parameters).flatMap(([key, text]): readonly [string, string][] =>
+    typeof text === 'string' ? [[key, text]] : [],
+  )
   return { parameters: new URLSearchParams(texts), begunMs }
 }
 

@@ -21,6 +21,15 @@ export interface AppTokenReport {
   readonly outcome: 'issued' | TokenError
 }
 
+/** What has been learned of such a request, for the log. */
+export interface TokenTrace {
+  grant: AppTokenReport['grant']
+  /** Id of the app; empty = it did not prove who it is. */
+  client: string
+  /** Empty = not known yet. */
+  user: string
+}
+
 /** The parts that the routes of apps share. */
 export interface AppParts {
   readonly clients: () => AppClients

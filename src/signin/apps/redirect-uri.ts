@@ -14,7 +14,7 @@ export function redirectUriFault(text: string): string | null {
   if (text.length > LONGEST || !VISIBLE.test(text))
     return `must be 1 to ${LONGEST} visible ASCII characters`
   const url = URL.parse(text)
-  if (url === null) return 'is no URL'
+  if (url === null) return 'must be a URL'
   if (/[#*\\]/.test(text)) return 'has a fragment, a backslash or *: write the whole address'
   // Another reader of the address must find the same host and path in it.
   if (url.href !== text && url.href !== `${text}/`)

@@ -17,13 +17,13 @@ export interface RefreshChain {
 }
 
 /** What becomes of a grant whose refresh token comes. */
-export type RefreshVerdict =
-  /** The text is no token of the grant: whoever sent it knows its name at most. */
+type RefreshVerdict =
+  /** The grant never issued this text: its sender knows the name at most. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'rotate'; readonly token: string; readonly chain: RefreshChain }
   /** It was replaced a moment ago: the answer is the same token again. */
   | { readonly kind: 'again'; readonly token: string }
-  /** It was replaced before: somebody else has it. */
+  /** It was replaced before: two have it. */
   | { readonly kind: 'reused' }
 
 /** How long a token that was replaced still gets the one that replaced it. */
@@ -52,7 +52,7 @@ export function refreshChainIn(value: unknown): RefreshChain | null {
 
 const TOKEN = /^(oidc-[a-z2-7]{26})\.([\w-]{43})\.([\w-]{43})$/
 
-/** Name of the grant that a text claims to be a token of; null = it is no token. */
+/** Name of the grant that a text claims to be a token of; null = it has another form. */
 export const grantOfToken = (token: string): string | null => TOKEN.exec(token)?.[1] ?? null
 
 /** What becomes of the grant of that name and chain. */

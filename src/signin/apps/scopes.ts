@@ -14,7 +14,7 @@ export function scopesIn(text: string): readonly AppScope[] {
 }
 
 /** What apps may learn of a person. */
-export type AppPerson = Pick<SignInUser, 'username' | 'uid' | 'displayName' | 'email'> & {
+type AppPerson = Pick<SignInUser, 'username' | 'uid' | 'displayName' | 'email'> & {
   /** Names of the Teams. */
   readonly teams: readonly string[]
 }

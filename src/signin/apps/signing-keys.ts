@@ -1,5 +1,5 @@
-// The keys that sign the tokens of apps (contract 26.1), apart from those of clusters: in a Secret of the sign-in namespace,
-// which of them signs, and how long each is published.
+// The keys that sign the tokens of apps (contract 26.1), and no token for a cluster: in a Secret of the sign-in namespace, which
+// of them signs, and how long each is published.
 import { type KeyObject, createPrivateKey, generateKeyPairSync, hash } from 'node:crypto'
 import { APP_SIGNING_KEYS_SECRET } from '../../api/names.ts'
 import { fieldsOf, parseJson } from '../../domain/json/json.ts'
@@ -18,7 +18,7 @@ interface PublicAppKey {
 }
 
 /** A key with its age. */
-export interface AppSigningKey {
+interface AppSigningKey {
   readonly publicKey: PublicAppKey
   readonly privateKey: KeyObject
   /** When it was made, in epoch milliseconds. */
@@ -71,7 +71,7 @@ function renewed(stored: readonly AppSigningKey[], nowMs: number): string | null
 }
 
 /** The keys in the text of the Secret; null = there is none, or one is malformed. */
-export function appSigningKeysIn(text: string | null): AppSigningKeys | null {
+function appSigningKeysIn(text: string | null): AppSigningKeys | null {
   const entries = parseJson(text ?? undefined)
   if (!Array.isArray(entries)) return null
   const keys = entries.map(keyIn)

@@ -10,7 +10,7 @@ import { grantIn } from './grants.ts'
 import { TOKEN_SECONDS } from './tokens.ts'
 
 /** Options of sweepGrants. */
-interface SweepOptions extends Pick<SessionDeps, 'client' | 'clock' | 'log'> {
+interface GrantSweepOptions extends Pick<SessionDeps, 'client' | 'clock' | 'log'> {
   /** The Secrets of the sign-in namespace. */
   readonly secrets: Store<FullObject<Secret>>
   /** Ends the work. */
@@ -22,7 +22,7 @@ const EVERY_MS = 60_000
 const KEPT_MS = 2 * TOKEN_SECONDS * 1000
 
 /** Sweeps until the signal aborts. */
-export async function sweepGrants(options: SweepOptions): Promise<void> {
+export async function sweepGrants(options: GrantSweepOptions): Promise<void> {
   await new Rounds(options).run(async () => {
     await sweepOnce(options)
     return EVERY_MS
@@ -30,7 +30,13 @@ export async function sweepGrants(options: SweepOptions): Promise<void> {
 }
 
 /** One round. A grant that can't be deleted now has its turn in the next. */
-async function sweepOnce({ secrets, client, clock, log, signal }: SweepOptions): Promise<void> {
+async function sweepOnce({
+  secrets,
+  client,
+  clock,
+  log,
+  signal,
+}: GrantSweepOptions): Promise<void> {
   const eventLoop = new EventLoopShare(clock)
   for (const { object: secret } of secrets.values()) {
     await eventLoop.waitForTurn()

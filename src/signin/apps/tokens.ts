@@ -1,5 +1,5 @@
-// The tokens that apps get (contract 26.3): what they say, signed and verified. Claim `token_use` and the issuer keep them apart
-// from those of clusters.
+// The tokens that apps get (contract 26.3): what they say, signed and verified. Issuer and claim `token_use` tell them from
+// tokens for clusters.
 import { hash } from 'node:crypto'
 import { SignJWT, jwtVerify } from 'jose'
 import { stringOf } from '../../domain/json/json.ts'

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import { fieldsOf, stringOf } from '../../domain/json/json.ts'
 import { ATTEMPT_PREFIX } from '../http/cookies.ts'
-import { nameDigits } from '../name-digits.ts'
 import type { AttemptSecrets } from '../providers/provider.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
 import type { Destination } from './destination.ts'
@@ -94,6 +93,18 @@ export function surplusAttempts(
   return attempts
     .filter(([, begunMs], at) => begunMs === 0 || at >= MOST_ATTEMPTS - 1)
     .map(([name]) => name)
+}
+
+const NAME_DIGITS = 26
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** The first 26 base32 digits of the SHA-256 of a text: the name of what is made from it once. A second create is a conflict. */
+export function nameDigits(text: string): string {
+  const bits = [...sha256(text)].map((byte) => byte.toString(2).padStart(8, '0')).join('')
+  const digits = Array.from({ length: NAME_DIGITS }, (_, at) =>
+    BASE32.charAt(Number.parseInt(bits.slice(at * 5, at * 5 + 5), 2)),
+  )
+  return digits.join('')
 }
 
 /**

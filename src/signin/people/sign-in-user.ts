@@ -33,7 +33,7 @@ export interface SignInUser extends PlatformUser {
   readonly memberships: readonly UserGroup[]
 }
 
-/** A User as it is kept in memory: without what nobody looks up there, such as groups, of which 10,000 people may have 200 each. */
+/** A User as it is kept in memory: without groups, which 10,000 people may have 200 of each, and names for people. */
 export type WatchedUser = Omit<SignInUser, 'groups' | 'memberships' | 'displayName'>
 
 const NO_IDENTITY: UserAccount = { connector: '', subject: null }

@@ -6,11 +6,10 @@ import { destinationOf } from '../attempts/destination.ts'
 import { SESSION_COOKIE, clearCookie } from '../http/cookies.ts'
 import { type LoginChoices, loginPage, personPage } from '../pages/login.ts'
 import type { SignInProvider } from '../providers/provider.ts'
-import { browserSessionIn } from '../sessions/session.ts'
+import { type SignInSession, browserSessionIn } from '../sessions/session.ts'
 import { endKey, readSession } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
 import type { RouteContext } from './route.ts'
-import { signedInSession } from './signed-in.ts'
 
 /** `GET /login`. */
 export async function loginRoute(context: RouteContext): Promise<RouteAnswer> {
@@ -39,6 +38,25 @@ const choicesOf = ({ providers, hasPasswords, legal }: SignInState): LoginChoice
   hasPasswords,
   legal,
 })
+
+/** A session that is good. */
+interface SignedInSession {
+  readonly session: SignInSession
+  /** When its key ends, in epoch milliseconds; null = not by time. */
+  readonly endsMs: number | null
+}
+
+/** The session of the browser, if the gateway still takes its key: what ends a key ends the session. null = it has none. */
+export async function signedInSession({
+  request,
+  keys,
+  deps,
+}: Pick<RouteContext, 'request' | 'keys' | 'deps'>): Promise<SignedInSession | null> {
+  const held = browserSessionIn(request.cookies, keys, deps.clock.nowMs())
+  const accepted = held && (await deps.gateway.askAbout(held.name, held.accessKey))
+  const stored = held && accepted && (await readSession(held.name, deps.sessions))
+  return accepted && stored ? { session: stored.session, endsMs: accepted.endsMs } : null
+}
 
 /** The person of the browser's session, if the gateway still takes its key. */
 async function signedInPerson(context: RouteContext) {

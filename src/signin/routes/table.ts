@@ -1,5 +1,5 @@
 // Every path of the sign-in process (contract 25.2). There are no others.
-import { appRoute, isAppPath } from '../apps/table.ts'
+import { appRoute, isAppPath } from './apps/table.ts'
 import { HttpFault } from '../http/request.ts'
 import { loginRoute, logoutRoute } from './login.ts'
 import { passwordRoute } from './password.ts'

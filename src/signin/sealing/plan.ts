@@ -5,7 +5,7 @@ import type { KeptKind } from '../kept-keys.ts'
 import type { SealingKey } from './seal.ts'
 
 /** A sealing key with its age. */
-export interface AgedKey extends SealingKey {
+interface AgedKey extends SealingKey {
   /** When it was made, in epoch milliseconds. */
   readonly madeMs: number
 }
@@ -32,7 +32,7 @@ export const sealingKind = (random: (bytes: number) => Buffer): KeptKind<AgedKey
 })
 
 /** The keys in the text of the Secret, the newest first; null = there is none, or one is malformed. */
-export function sealingKeysIn(text: string | null): AgedKeys | null {
+function sealingKeysIn(text: string | null): AgedKeys | null {
   const entries = parseJson(text ?? undefined)
   if (!Array.isArray(entries)) return null
   const keys = entries.map(keyIn)
@@ -43,7 +43,7 @@ export function sealingKeysIn(text: string | null): AgedKeys | null {
 }
 
 /** The text of the Secret for these keys. */
-export const sealingKeysText = (keys: readonly AgedKey[]): string =>
+const sealingKeysText = (keys: readonly AgedKey[]): string =>
   JSON.stringify(keys.map(({ id, key, madeMs }) => ({ id, key: key.toString('base64'), madeMs })))
 
 /**
@@ -51,7 +51,7 @@ export const sealingKeysText = (keys: readonly AgedKey[]): string =>
  *
  * @param random returns that many random bytes
  */
-export function renewedKeys(
+function renewedKeys(
   stored: readonly AgedKey[] | null,
   nowMs: number,
   random: (bytes: number) => Buffer,

@@ -151,7 +151,7 @@ describe('a cookie (25.1)', () => {
     expect(passed('Connection', 'cookie', 'Cookie', SESSION)).toEqual({}))
 })
 
-describe('what an app authenticates with (26.3)', () => {
+describe('the authentication of an app (26.3)', () => {
   const BASIC = `Basic ${Buffer.from('grafana:a secret').toString('base64')}`
   const head = (header: object): string => Buffer.from(JSON.stringify(header)).toString('base64url')
   const tokenWith = (header: object): string => `${head(header)}.e30.c2ln`
@@ -207,7 +207,7 @@ describe('what an app authenticates with (26.3)', () => {
     expect(passedOn('POST', TOKEN, BASIC, BASIC)).toBeUndefined()
   })
 
-  test('is nothing that a client may say itself', () => {
+  test('never comes from a header that the client names so itself', () => {
     for (const name of ['X-Platform-Authorization', 'X_Platform_Authorization'])
       expect(
         signInRequestHeaders(callTo(TOKEN, { method: 'POST', rawHeaders: [name, BASIC] })),

@@ -134,7 +134,7 @@ describe('a request that is wrong otherwise (26.3)', () => {
     expect(back.searchParams.get('error')).toBe('invalid_request')
   })
 
-  it('does not send a state back that is no text of bounds', async () => {
+  it('sends no state back that is too long', async () => {
     const back = await arrive(
       worldWithApps().browser(),
       authorizeUrl(request({ state: 'a'.repeat(1025) })),

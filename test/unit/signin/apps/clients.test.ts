@@ -18,7 +18,7 @@ const workingOf = (oidc: OidcServer, ...secrets: readonly Secret[]): readonly st
 ]
 
 describe('the apps that work (26.2)', () => {
-  it('are those of the settings and those of Secrets', () => {
+  it('come from the settings and from Secrets', () => {
     const found = appClientsOf({ clients: [APP] }, [
       secretOf('other', { ...TEXTS, clientId: 'other', redirectURIs: `${URI}\n\n${URI}/2 \r\n` }),
     ])

@@ -66,7 +66,7 @@ describe('an address that a client sends (26.2)', () => {
     ['at [::1]', app, 'http://[::1]:51004/'],
     ['of any host by *', any, 'https://any.example/cb'],
     ['of loopback by *', any, 'http://localhost:1/cb'],
-  ])('is taken: %s', (_, client, uri) => {
+  ])('is allowed: %s', (_, client, uri) => {
     expect(allowsRedirect(client, uri)).toBe(true)
   })
 

@@ -82,7 +82,7 @@ describe('a refresh token (26.3)', () => {
     expect((await refresh(world, one)).status).toBe(200)
   })
 
-  it('is taken again after a conflict of writes', async () => {
+  it('works after conflicts of writes', async () => {
     const world = worldWithApps()
     const { refresh_token: first } = await tokensFor(world, OFFLINE)
     let conflicts = 0
@@ -192,7 +192,7 @@ describe('a refresh token (26.3)', () => {
 })
 
 describe('a chain of refresh tokens', () => {
-  it('lets nobody make a token from what is stored', () => {
+  it('makes no token from what is stored alone', () => {
     let fill = 0
     const grant = `oidc-${'a'.repeat(26)}`
     const { chain, token } = newChain(grant, (bytes) => Buffer.alloc(bytes, (fill += 1)))

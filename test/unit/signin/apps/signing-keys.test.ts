@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import {
-  appSigningKeysIn,
   appSigningKind,
   publishedKeys,
   signerOf,
@@ -15,7 +14,7 @@ function keysMade(...ages: readonly number[]) {
   const entries = ages.flatMap(
     (ageMs) => JSON.parse(kind.renewed(null, START_MS + ageMs) ?? '[]') as object[],
   )
-  const keys = appSigningKeysIn(JSON.stringify(entries))
+  const keys = kind.read(JSON.stringify(entries))
   if (keys === null) throw new Error('no keys')
   return keys
 }
@@ -53,11 +52,11 @@ describe('the keys that sign the tokens of apps (26.1)', () => {
   it('are renewed after 30 days, and the elder is forgotten once it is not published', () => {
     const first = keysMade(0)
     expect(kind.renewed(first, START_MS + 30 * DAY_MS - 1)).toBeNull()
-    const both = appSigningKeysIn(kind.renewed(first, START_MS + 30 * DAY_MS))
+    const both = kind.read(kind.renewed(first, START_MS + 30 * DAY_MS))
     expect(both && ages(both)).toEqual([30 * DAY_MS, 0])
     expect(both && both[1]?.publicKey).toEqual(first[0].publicKey)
     expect(both && kind.renewed(both, START_MS + 31 * DAY_MS)).toBeNull()
-    const one = both && appSigningKeysIn(kind.renewed(both, START_MS + 31 * DAY_MS + HOUR_MS))
+    const one = both && kind.read(kind.renewed(both, START_MS + 31 * DAY_MS + HOUR_MS))
     expect(one && ages(one)).toEqual([30 * DAY_MS])
   })
 
@@ -80,6 +79,6 @@ describe('the keys that sign the tokens of apps (26.1)', () => {
       },
     ]),
   ])('are none in %s', (text) => {
-    expect(appSigningKeysIn(text)).toBeNull()
+    expect(kind.read(text)).toBeNull()
   })
 })

@@ -1,7 +1,7 @@
 // Which app asks for tokens (contract 26.2, RFC 6749 2.3): by HTTP Basic, by fields of the form, or, of a public one, by its id.
-import type { RouteContext } from '../routes/route.ts'
-import { type AppClient, isSecretOf } from './clients.ts'
-import { TokenRefused } from './refusal.ts'
+import type { RouteContext } from '../route.ts'
+import { type AppClient, isSecretOf } from '../../apps/clients.ts'
+import { TokenRefused } from '../../apps/refusal.ts'
 
 /** What an app says of itself. */
 interface ClaimedClient {

@@ -1,32 +1,25 @@
 // Where apps get tokens for a code or a refresh token (contract 26.3). It is for programs: no cookie is read here, and no header
 // lets scripts of other sites read an answer.
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { RouteAnswer } from '../answers.ts'
-import { FORM_TYPE, HttpFault, bodyFields } from '../http/request.ts'
-import { nameDigits } from '../name-digits.ts'
-import type { RouteContext } from '../routes/route.ts'
+import type { RouteAnswer } from '../../answers.ts'
+import { FORM_TYPE, HttpFault, bodyFields } from '../../http/request.ts'
+import { nameDigits } from '../../attempts/attempt.ts'
+import type { RouteContext } from '../route.ts'
 import { authenticatedClient } from './client-authentication.ts'
-import type { AppClient } from './clients.ts'
-import { openCode } from './codes.ts'
-import { createGrant, endSurplus } from './grant-writes.ts'
-import type { AppGrant } from './grants.ts'
+import type { AppClient } from '../../apps/clients.ts'
+import { openCode } from '../../apps/codes.ts'
+import { createGrant, endSurplus } from '../../apps/grant-writes.ts'
+import type { AppGrant } from '../../apps/grants.ts'
 import { issueTokens } from './issue.ts'
-import { issueOf } from './issuer.ts'
-import { APP_GRANT_TYPES, type AppTokenReport } from './parts.ts'
+import { issueOf } from './served.ts'
+import { APP_GRANT_TYPES, type TokenTrace } from '../../apps/parts.ts'
 import { hasSession, readPerson } from './person.ts'
-import { newChain } from './refresh-chain.ts'
+import { newChain } from '../../apps/refresh-chain.ts'
 import { refreshedTokens } from './refresh.ts'
-import { TokenRefused, tokenRefusal } from './refusal.ts'
-import { scopesIn } from './scopes.ts'
+import { TokenRefused, tokenRefusal } from '../../apps/refusal.ts'
+import { scopesIn } from '../../apps/scopes.ts'
 
 const MAX_BODY_BYTES = 65_536
-
-/** What has been learned of a request, for the log. */
-export interface TokenTrace {
-  grant: AppTokenReport['grant']
-  client: string
-  user: string
-}
 
 /** `POST /oidc/apps/token`. */
 export async function tokenRoute(context: RouteContext): Promise<RouteAnswer> {
@@ -42,7 +35,7 @@ export async function tokenRoute(context: RouteContext): Promise<RouteAnswer> {
   }
 }
 
-/** @throws the error when it is no refusal */
+/** @throws the error, unless it is a refusal */
 function refusalOf(error: unknown): TokenRefused {
   if (error instanceof TokenRefused) return error
   if (error instanceof HttpFault) return new TokenRefused('invalid_request', error.message)

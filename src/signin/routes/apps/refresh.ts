@@ -1,14 +1,14 @@
 // New tokens for a refresh token (contract 26.3).
-import { isConflict } from '../../kube/client/api-error.ts'
-import type { RouteContext } from '../routes/route.ts'
-import type { AppClient } from './clients.ts'
-import { endGrant, readGrant, replaceChain } from './grant-writes.ts'
-import type { AppGrant } from './grants.ts'
+import { isConflict } from '../../../kube/client/api-error.ts'
+import type { RouteContext } from '../route.ts'
+import type { AppClient } from '../../apps/clients.ts'
+import { endGrant, readGrant, replaceChain } from '../../apps/grant-writes.ts'
+import type { AppGrant } from '../../apps/grants.ts'
 import { issueTokens } from './issue.ts'
 import { readPerson } from './person.ts'
-import { grantOfToken, refreshVerdict } from './refresh-chain.ts'
-import { TokenRefused } from './refusal.ts'
-import type { TokenTrace } from './token-endpoint.ts'
+import { grantOfToken, refreshVerdict } from '../../apps/refresh-chain.ts'
+import { TokenRefused } from '../../apps/refusal.ts'
+import type { TokenTrace } from '../../apps/parts.ts'
 
 const REFRESH_REFUSED = 'the refresh token is wrong or has ended'
 

@@ -1,11 +1,11 @@
 // Every path of the issuer of apps (contract 26.1). There are no others.
-import { APPS_PATH } from '../../domain/signin/app-routes.ts'
-import type { RouteAnswer } from '../answers.ts'
-import { HttpFault } from '../http/request.ts'
-import type { RouteContext, SignInRoute } from '../routes/route.ts'
+import { APPS_PATH } from '../../../domain/signin/app-routes.ts'
+import type { RouteAnswer } from '../../answers.ts'
+import { HttpFault } from '../../http/request.ts'
+import type { RouteContext, SignInRoute } from '../route.ts'
 import { authorizeRoute } from './authorize.ts'
 import { discoveryRoute, endSessionRoute, keysRoute } from './documents.ts'
-import { servedIssuer } from './issuer.ts'
+import { servedIssuer } from './served.ts'
 import { tokenRoute } from './token-endpoint.ts'
 import { userinfoRoute } from './userinfo.ts'
 

@@ -1,10 +1,11 @@
 // The person of a grant, as the API server has it now (contract 26.3): what locks somebody out ends what apps were granted.
-import { isLockedOut } from '../../domain/people/user.ts'
-import type { SignInUser } from '../people/sign-in-user.ts'
-import { readUser } from '../people/writes.ts'
-import type { RouteContext } from '../routes/route.ts'
-import { readSession } from '../sessions/writes.ts'
-import type { AppGrant } from './grants.ts'
+import { isLockedOut } from '../../../domain/people/user.ts'
+import type { SignInUser } from '../../people/sign-in-user.ts'
+import { readUser } from '../../people/writes.ts'
+import type { RouteContext } from '../route.ts'
+import { readSession } from '../../sessions/writes.ts'
+import type { AppGrant } from '../../apps/grants.ts'
+import { claimsOf } from '../../apps/scopes.ts'
 
 /** The User of this name and uid; null = it is gone, disabled, or another one. */
 export async function readPerson(
@@ -23,3 +24,10 @@ export async function hasSession(
   const stored = await readSession(session, sessions)
   return stored?.session.userUid === userUid
 }
+
+/** The claims of a person, as they are now, that the scopes open. */
+export const currentClaims = (
+  user: SignInUser,
+  scopes: readonly string[],
+  { apps }: Pick<RouteContext['deps'], 'apps'>,
+): Readonly<Record<string, unknown>> => claimsOf({ ...user, teams: apps.teamsOf(user) }, scopes)

@@ -1,11 +1,10 @@
-// What an app may learn of a person, as it is now (contract 26.3, OpenID Connect Core 5.3).
-import type { RouteAnswer } from '../answers.ts'
-import type { RouteContext } from '../routes/route.ts'
-import { readGrant } from './grant-writes.ts'
-import { issueOf } from './issuer.ts'
-import { hasSession, readPerson } from './person.ts'
-import { claimsOf } from './scopes.ts'
-import { type AccessToken, verifyAccessToken } from './tokens.ts'
+// The claims of a person for an app, current at each request (contract 26.3, OpenID Connect Core 5.3).
+import type { RouteAnswer } from '../../answers.ts'
+import type { RouteContext } from '../route.ts'
+import { readGrant } from '../../apps/grant-writes.ts'
+import { issueOf } from './served.ts'
+import { currentClaims, hasSession, readPerson } from './person.ts'
+import { type AccessToken, verifyAccessToken } from '../../apps/tokens.ts'
 
 const BEARER = /^bearer ([\w.-]+)$/i
 
@@ -21,7 +20,7 @@ export async function userinfoRoute(context: RouteContext): Promise<RouteAnswer>
       'Bearer realm="apps", error="invalid_token"',
       'the access token is wrong, or has ended',
     )
-  const claims = claimsOf({ ...user, teams: deps.apps.teamsOf(user) }, token.scopes)
+  const claims = currentClaims(user, token.scopes, deps)
   return { status: 200, content: { json: { sub: user.uid, ...claims } } }
 }
 

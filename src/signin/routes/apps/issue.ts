@@ -1,16 +1,16 @@
 // The answer with tokens (contract 26.3).
-import type { SignInUser } from '../people/sign-in-user.ts'
-import type { RouteContext } from '../routes/route.ts'
-import type { AppGrant } from './grants.ts'
-import { issueOf } from './issuer.ts'
-import { claimsOf } from './scopes.ts'
-import { TOKEN_SECONDS, signAccessToken, signIdToken } from './tokens.ts'
+import type { SignInUser } from '../../people/sign-in-user.ts'
+import type { RouteContext } from '../route.ts'
+import type { AppGrant } from '../../apps/grants.ts'
+import { issueOf } from './served.ts'
+import { currentClaims } from './person.ts'
+import { TOKEN_SECONDS, signAccessToken, signIdToken } from '../../apps/tokens.ts'
 
 /** What is issued. */
-interface Issued {
+interface IssuedAppTokens {
   readonly grant: AppGrant
   readonly user: SignInUser
-  /** At most those of the grant. */
+  /** At most what was granted. */
   readonly scopes: readonly string[]
   readonly nonce: string | null
   /** null = there is none. */
@@ -21,7 +21,7 @@ const ID_BYTES = 16
 
 /** The JSON of the answer. @throws TokenRefused while there is no key to sign with */
 export async function issueTokens(
-  { grant, user, scopes, nonce, refreshToken }: Issued,
+  { grant, user, scopes, nonce, refreshToken }: IssuedAppTokens,
   context: RouteContext,
 ): Promise<object> {
   const { deps } = context
@@ -29,7 +29,7 @@ export async function issueTokens(
   const holder = { subject: user.uid, clientId: grant.clientId }
   const id = deps.random(ID_BYTES).toString('base64url')
   const accessToken = await signAccessToken({ ...holder, grant: grant.name, scopes }, id, issue)
-  const claims = claimsOf({ ...user, teams: deps.apps.teamsOf(user) }, scopes)
+  const claims = currentClaims(user, scopes, deps)
   const about = { ...holder, authMs: grant.authMs, nonce, accessToken, claims }
   return {
     access_token: accessToken,

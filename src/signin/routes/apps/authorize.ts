@@ -1,26 +1,26 @@
 // Where an app sends a person (contract 26.3): back to it with a code, or first to the page where people sign in.
-import type { RouteAnswer } from '../answers.ts'
-import { loginPath } from '../attempts/destination.ts'
-import { clearCookie, setCookie } from '../http/cookies.ts'
-import { HttpFault } from '../http/request.ts'
-import type { RouteContext } from '../routes/route.ts'
-import { signedInSession } from '../routes/signed-in.ts'
-import type { SignInSession } from '../sessions/session.ts'
+import type { RouteAnswer } from '../../answers.ts'
+import { loginPath } from '../../attempts/destination.ts'
+import { clearCookie, setCookie } from '../../http/cookies.ts'
+import { HttpFault } from '../../http/request.ts'
+import type { RouteContext } from '../route.ts'
+import { signedInSession } from '../login.ts'
+import type { SignInSession } from '../../sessions/session.ts'
 import {
   type AuthorizationRequest,
   type RedirectedFault,
   authorizationRequest,
   isFault,
-} from './authorization-request.ts'
-import { sealCode } from './codes.ts'
-import { servedIssuer } from './issuer.ts'
+} from '../../apps/authorization-request.ts'
+import { sealCode } from '../../apps/codes.ts'
+import { servedIssuer } from './served.ts'
 import {
   PARKED_MS,
   cookieOfId,
   parkRequest,
   parkedRequest,
   surplusRequests,
-} from './parked-request.ts'
+} from '../../apps/parked-request.ts'
 import { readPerson } from './person.ts'
 
 /** A request, and since when it waits. */

@@ -1,9 +1,9 @@
 // The documents by which apps find and verify everything (contract 26.1).
-import type { RouteAnswer } from '../answers.ts'
-import type { RouteContext } from '../routes/route.ts'
-import { issueOf, servedIssuer } from './issuer.ts'
-import { CLAIMS, SCOPES } from './scopes.ts'
-import { publishedKeys } from './signing-keys.ts'
+import type { RouteAnswer } from '../../answers.ts'
+import type { RouteContext } from '../route.ts'
+import { issueOf, servedIssuer } from './served.ts'
+import { CLAIMS, SCOPES } from '../../apps/scopes.ts'
+import { publishedKeys } from '../../apps/signing-keys.ts'
 
 /** `GET /oidc/apps/.well-known/openid-configuration`. */
 export function discoveryRoute({ state }: RouteContext): RouteAnswer {
@@ -41,8 +41,8 @@ export function keysRoute(context: RouteContext): RouteAnswer {
 }
 
 /**
- * `/oidc/apps/end_session`: the page on which the person signs out by a button. A link of another site signs nobody out, and
- * leads nowhere else afterwards: the settings list no address for that.
+ * `/oidc/apps/end_session`: the page on which the person signs out by a button. A link of another site can't sign a person
+ * out, and the person stays on the platform: the settings list no address for later.
  */
 export const endSessionRoute = (): RouteAnswer => ({
   status: 303,
