@@ -23,8 +23,8 @@ export interface ConfigSettings {
    */
   readonly auth?: AuthSettings
   /**
-   * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an
-   * OIDC server. Nothing in this product acts on it.
+   * The platform as an OIDC server: apps sign people in through it. Only the sign-in process acts
+   * on it. Deprecated for clients: configure these by a Secret instead.
    */
   readonly oidc?: OidcServer
   /**
@@ -439,8 +439,8 @@ export interface Connector {
 }
 
 /**
- * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an OIDC
- * server. Nothing in this product acts on it.
+ * The platform as an OIDC server: apps sign people in through it. Only the sign-in process acts on
+ * it. Deprecated for clients: configure these by a Secret instead.
  */
 export interface OidcServer {
   /** When true, the platform acts as an OIDC server. Default false. */
