@@ -8,6 +8,8 @@ const MINUTE_MS = 60_000
 const OF_CLIENT: Limit = { most: 10, withinMs: MINUTE_MS }
 /** Wrong secrets from one address. */
 const OF_ADDRESS: Limit = { most: 60, withinMs: MINUTE_MS }
+/** Refresh tokens of one client, from one address, whose grant is not known. */
+const OF_UNKNOWN: Limit = { most: 60, withinMs: MINUTE_MS }
 /** Codes for one person and client. Each may become an object. */
 const OF_PERSON: Limit = { most: 60, withinMs: MINUTE_MS }
 
@@ -15,6 +17,7 @@ const OF_PERSON: Limit = { most: 60, withinMs: MINUTE_MS }
 export class AppLimits {
   readonly #failures = new CountedLimits()
   readonly #codes = new CountedLimits()
+  readonly #unknown = new CountedLimits()
 
   /** The time until this client may be tried from this address, in milliseconds; 0 = now. @param nowMs of a monotonic counter */
   waitMs(clientId: string, address: string, nowMs: number): number {
@@ -24,6 +27,12 @@ export class AppLimits {
   /** A secret of the client was wrong. @param nowMs of a monotonic counter */
   failed(clientId: string, address: string, nowMs: number): void {
     this.#failures.admit(failureLimits(clientId, address), nowMs)
+  }
+
+  /** Counts a refresh token of an unknown grant, if there is room. @param nowMs of a monotonic counter @returns whether there is */
+  admitsUnknown(clientId: string, address: string, nowMs: number): boolean {
+    const limit = { key: digestOf([networkOf(address), clientId]), limit: OF_UNKNOWN }
+    return this.#unknown.admit([limit], nowMs) === 0
   }
 
   /** Counts a code, if there is room. @param nowMs of a monotonic counter @returns whether there is */

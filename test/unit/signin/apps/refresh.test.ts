@@ -103,7 +103,34 @@ describe('a refresh token (26.3)', () => {
   ])('with %s is refused, and ends nothing', async (_, changed) => {
     const world = worldWithApps()
     const { refresh_token: first } = await tokensFor(world, OFFLINE)
-    expect((await refresh(world, changed(String(first)))).json['error']).toBe('invalid_grant')
+    const user = world.cluster.object('User', 'ada')
+    world.disable('ada')
+    // Also of a person who may not enter: only who has the token learns that.
+    expect((await refresh(world, changed(String(first)))).json).toEqual({
+      error: 'invalid_grant',
+      error_description: 'the refresh token is wrong or has ended',
+    })
+    world.cluster.put(user as never)
+    expect((await refresh(world, first)).status).toBe(200)
+  })
+
+  it('of a grant that is made up asks the API server 60 times a minute at most', async () => {
+    const world = worldWithApps()
+    const { refresh_token: first } = await tokensFor(world, OFFLINE)
+    world.cluster.calls.length = 0
+    const parts = String(first).split('.')
+    const madeUp = [`oidc-${'a'.repeat(26)}`, ...parts.slice(1)].join('.')
+    for (let at = 0; at < 70; at += 1)
+      expect((await refresh(world, madeUp)).json['error']).toBe('invalid_grant')
+    expect(world.cluster.calls).toHaveLength(60)
+    expect((await refresh(world, first)).status).toBe(200)
+  })
+
+  it('of a grant that the watch has not brought yet works', async () => {
+    const world = worldWithApps()
+    const { refresh_token: first } = await tokensFor(world, OFFLINE)
+    world.cluster.isStale = true
+    world.secrets.remove(world.cluster.object('Secret', String(first).split('.')[0] ?? '') as never)
     expect((await refresh(world, first)).status).toBe(200)
   })
 
