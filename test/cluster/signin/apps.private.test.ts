@@ -171,6 +171,18 @@ test('a User that is disabled ends refreshing and userinfo, and brings them back
   expect(again.refresh_token).toBeDefined()
 })
 
+test('neither log has a secret of the app, a code or a token (3.5)', async () => {
+  const { back, checks } = await goThrough(OFFLINE)
+  const tokens = await oidc.authorizationCodeGrant(app, back, checks)
+  const logs = JSON.stringify([...world.replicas, ...setup.gateways].flatMap((one) => one.logs()))
+  expect(logs).toContain('tokens for an app')
+  const { access_token: accessToken, id_token: idToken, refresh_token: refreshToken } = tokens
+  const basic = Buffer.from(`grafana:${CLIENT_SECRET}`).toString('base64')
+  for (const secret of [accessToken, idToken, refreshToken, CLIENT_SECRET, basic])
+    expect(logs).not.toContain(secret)
+  expect(logs).not.toContain(back.searchParams.get('code'))
+})
+
 test('an app that is declared twice works for nobody, and SignInReady says so (26.2)', async () => {
   const twin = { ...client, metadata: { ...client.metadata, name: 'twin' } }
   await mustKubectl(plane, ['create', '-f', '-'], { input: JSON.stringify(twin) })
