@@ -23,8 +23,9 @@ export interface ConfigSettings {
    */
   readonly auth?: AuthSettings
   /**
-   * The platform as an OIDC server: apps sign people in through it. Only the sign-in process acts
-   * on it. Deprecated for clients: configure these by a Secret instead.
+   * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an
+   * OIDC server, through which apps sign people in; enabled switches it on. The product acts on it
+   * where its sign-in process is installed.
    */
   readonly oidc?: OidcServer
   /**
@@ -439,8 +440,9 @@ export interface Connector {
 }
 
 /**
- * The platform as an OIDC server: apps sign people in through it. Only the sign-in process acts on
- * it. Deprecated for clients: configure these by a Secret instead.
+ * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an OIDC
+ * server, through which apps sign people in; enabled switches it on. The product acts on it where
+ * its sign-in process is installed.
  */
 export interface OidcServer {
   /** When true, the platform acts as an OIDC server. Default false. */
