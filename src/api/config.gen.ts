@@ -24,7 +24,8 @@ export interface ConfigSettings {
   readonly auth?: AuthSettings
   /**
    * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an
-   * OIDC server. Nothing in this product acts on it.
+   * OIDC server, through which apps sign people in; enabled switches it on. The product acts on it
+   * where its sign-in process is installed.
    */
   readonly oidc?: OidcServer
   /**
@@ -440,7 +441,8 @@ export interface Connector {
 
 /**
  * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an OIDC
- * server. Nothing in this product acts on it.
+ * server, through which apps sign people in; enabled switches it on. The product acts on it where
+ * its sign-in process is installed.
  */
 export interface OidcServer {
   /** When true, the platform acts as an OIDC server. Default false. */

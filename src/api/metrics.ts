@@ -137,6 +137,8 @@ export const METRIC_HELP = {
     'Questions to sign-in providers about people who have signed in, by kind of provider and outcome.',
   platform_identity_refresh_overdue_seconds:
     'By how much the provider has missed the interval to confirm the most overdue person, in seconds; 0 if it has not.',
+  platform_app_tokens_total:
+    'Requests of apps for tokens, by what they sent (grant) and outcome: issued, or the error code.',
   platform_sync_config_valid:
     '1 if the configuration file is valid, 0 if it has a fault and the last valid configuration stays in force.',
   platform_sync_objects:

@@ -241,6 +241,18 @@ export const SIGN_IN_STATUS_CONFIG_MAP = 'platform-sign-in-status'
 /** Type of the Secrets that hold a session of a person (contract 25.4). */
 export const SESSION_TYPE = `${GROUP}/session`
 
+/** Secret with the keys that sign the tokens of apps (contract 26.1). In the sign-in namespace. */
+export const APP_SIGNING_KEYS_SECRET = 'platform-app-signing-keys'
+
+/** Type of the Secrets that hold what an app was granted for a person (contract 26.3). */
+export const APP_GRANT_TYPE = `${GROUP}/app-grant`
+
+/** On a Secret with an app that signs people in through the platform, with any value (contract 26.2). In the sign-in namespace. */
+export const APP_CLIENT_LABEL = `${GROUP}/oidc-client`
+
+/** On a Secret of type APP_GRANT_TYPE: a digest of person and app. */
+export const APP_GRANT_OF_LABEL = `${GROUP}/app-grant-of`
+
 /**
  * On a ConfigMap of the sign-in namespace, with any value: data key `report` says what a sign-in provider has said of the person
  * of a Login key since the sign-in, JSON as in domain/signin/identity-report.ts. Its name is the key's.
@@ -252,6 +264,9 @@ export const SIGN_IN_AUDIENCE = 'sign-in'
 
 /** The header by which the sign-in process reports an attempt to the gateway, which removes it (contract 25.1). */
 export const SIGN_IN_OUTCOME_HEADER = 'x-platform-sign-in'
+
+/** The header in which the gateway passes on what an app authenticates with (contract 26.3): `Authorization` is its own. */
+export const APP_AUTHORIZATION_HEADER = 'x-platform-authorization'
 
 /** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
 export const JWKS_CONFIG_MAP = 'platform-jwks'

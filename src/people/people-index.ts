@@ -59,6 +59,16 @@ export const teamIn = <T extends PlatformTeam>(
 /** A team that is being deleted gives nobody its group. */
 const hasPeople = (team: PlatformTeam): boolean => hasExpectedName(team) && !team.isDeleting
 
+/** Every team whose group a person has, by user name and by groups at sign-in providers. */
+export function teamsOfPerson<T extends PlatformTeam>(
+  teams: Pick<Store<T>, 'by'>,
+  { username, groups }: Pick<PlatformUser, 'username' | 'groups'>,
+): readonly T[] {
+  const named = teams.by(BY_USER, username)
+  const byGroup = groups.flatMap((group) => teams.by(BY_GROUP, group))
+  return byGroup.length === 0 ? named : [...new Set([...named, ...byGroup])]
+}
+
 /** The stores that hold people and teams. */
 interface PeopleStores {
   readonly users: Searchable<PlatformUser>
@@ -95,10 +105,9 @@ export function peopleIn({ users, teams }: PeopleStores): PeopleIndex {
   const user = (identity: string): PlatformUser | undefined => users.firstBy(BY_IDENTITY, identity)
   const allTeamsOf = (identity: string): readonly PlatformTeam[] => {
     const username = usernameIn(identity)
-    if (username === null) return []
-    const named = teams.by(BY_USER, username)
-    const byGroup = (user(identity)?.groups ?? []).flatMap((group) => teams.by(BY_GROUP, group))
-    return byGroup.length === 0 ? named : [...new Set([...named, ...byGroup])]
+    return username === null
+      ? []
+      : teamsOfPerson(teams, { username, groups: user(identity)?.groups ?? [] })
   }
   return {
     user,

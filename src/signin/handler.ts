@@ -149,10 +149,10 @@ async function answer(
  */
 function checkOrigin(
   { method, origin, cookies, contentType }: SignInRequest,
-  { isCallback }: FoundRoute,
+  { takesAnyOrigin }: FoundRoute,
   publicUrl: string | null,
 ): void {
-  if (method !== 'POST' || isCallback) return
+  if (method !== 'POST' || takesAnyOrigin) return
   const isOwnPage = origin !== null && publicUrl !== null && origin === new URL(publicUrl).origin
   const isProgram = origin === null && cookies.size === 0 && contentType === JSON_TYPE
   if (!isOwnPage && !isProgram) throw new SignInRefused('cross_origin', 'Origin of the request')

@@ -1,4 +1,4 @@
-// What condition SignInReady says of the providers (contract 27.1). Pure.
+// What condition SignInReady says of the providers (contract 27.1), and of apps that do not work (26.2). Pure.
 import { configuredProviders } from '../domain/settings/providers.ts'
 import type { ProviderStatus } from '../domain/signin/provider-status.ts'
 import { isCustomHeader } from './answers.ts'
@@ -9,16 +9,19 @@ import type { SignInState } from './settings.ts'
  * The state of all providers; null = nothing is set up, and nothing wrong.
  *
  * @param healths by id
+ * @param appFaults a sentence each
  */
 export function providerStatus(
   { settings, publicUrl, groupFilter }: Pick<SignInState, 'settings' | 'publicUrl' | 'groupFilter'>,
   healths: ReadonlyMap<string, ProviderHealth>,
+  appFaults: readonly string[],
 ): ProviderStatus | null {
-  const { auth = {} } = settings
+  const { auth = {}, oidc } = settings
   const { password, connectors = [], customHttpHeaders = {} } = auth
   const hasProviders = configuredProviders(auth).length + connectors.length > 0
+  const hasApps = oidc?.enabled === true
   // Passwords are on unless they are switched off, so a platform without an address may be one that waits for people.
-  const isMeant = hasProviders || password?.disabled !== true
+  const isMeant = hasProviders || hasApps || password?.disabled !== true
   const faults = [...healths].flatMap(([id, { fault }]) =>
     fault === null ? [] : [`${id}: ${fault}.`],
   )
@@ -39,7 +42,7 @@ export function providerStatus(
       ? []
       : [`auth.customHttpHeaders: ignored are ${ignored.toSorted().join(', ')}.`]),
   ]
-  if (!hasProviders && general.length + notes.length === 0) return null
-  const isReady = faults.length + general.length === 0
-  return { isReady, message: [...general, ...faults, ...notes].join(' ') }
+  if (!hasProviders && !hasApps && general.length + notes.length === 0) return null
+  const isReady = faults.length + general.length + appFaults.length === 0
+  return { isReady, message: [...general, ...faults, ...appFaults, ...notes].join(' ') }
 }

@@ -39,7 +39,7 @@ const NEVER: readonly (readonly [from: string, to: string])[] = [
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['src/kube/'],
   undici: ['src/kube/'],
-  jose: ['src/authn/', 'src/signing/', 'src/signin/providers/'],
+  jose: ['src/authn/', 'src/signing/', 'src/signin/providers/', 'src/signin/apps/'],
   'node-cron': ['src/runtime/'],
   pino: ['src/runtime/'],
   'prom-client': ['src/runtime/'],

@@ -165,7 +165,7 @@ test.each([
 
 /** Settings that are only checked and published (contract 6.7). */
 const NOT_ACTED_ON = [
-  'oidc apps devPodSubDomain secretStore cloud',
+  'apps devPodSubDomain secretStore cloud',
   'costControl platformDB imageBuilder database',
 ].flatMap((line) => line.split(' '))
 

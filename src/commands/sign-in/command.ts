@@ -10,6 +10,7 @@ import { throttledWarnings } from '../../runtime/log-throttle.ts'
 import { createHttpServer } from '../../serving/http/server.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import { reportProviders } from '../../signin/provider-report.ts'
+import { sweepGrants } from '../../signin/apps/sweep.ts'
 import { refreshSessions } from '../../signin/refresh/refresh-loop.ts'
 import { sweepSessions } from '../../signin/sessions/sweep.ts'
 import { authorityPublisher } from '../shared/authority.ts'
@@ -108,17 +109,18 @@ function lead(
 ): void {
   const { namespace } = settings
   const signal = lifecycle.stopping
-  void reportProviders({ client, namespace, settings: api.settings, clock, log, signal })
-  const { users, stores, passwords } = api
+  const { users, stores, passwords, settings: followed, clients } = api
   const shared = {
     client,
     namespace,
     secrets: stores.secrets,
-    settings: api.settings,
+    settings: followed,
     clock,
     log,
     signal,
   }
+  void reportProviders({ ...shared, clients })
+  void sweepGrants(shared)
   void sweepSessions({ ...shared, users, passwords, graceMs: settings.removedProviderGraceMs })
   const refreshes = refreshSessions({
     ...shared,

@@ -20,12 +20,15 @@ import {
   type Scrape,
 } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
+import { APP_GRANT_WRITE_REASONS } from '../../signin/apps/grant-writes.ts'
+import { APP_GRANT_TYPES, type AppTokenReport } from '../../signin/apps/parts.ts'
+import { TOKEN_ERRORS } from '../../signin/apps/refusal.ts'
 import type { AttemptReport } from '../../signin/handler.ts'
 import { PEOPLE_WRITE_REASONS } from '../../signin/people/writes.ts'
 import { REPORT_WRITE_REASONS } from '../../signin/provider-report.ts'
+import { KEPT_KEYS_WRITE_REASONS } from '../../signin/kept-keys.ts'
 import type { RefreshObserver } from '../../signin/refresh/refresh-loop.ts'
 import type { RefreshResult } from '../../signin/refresh/refresh-session.ts'
-import { SEALING_WRITE_REASONS } from '../../signin/sealing/keep.ts'
 import { IDENTITY_REPORT_WRITE_REASONS } from '../../signin/sessions/identity-reports.ts'
 import { LOGIN_KEY_WRITE_REASONS, SESSION_WRITE_REASONS } from '../../signin/sessions/writes.ts'
 import { AUTHORITY_WRITE_REASONS } from '../shared/authority.ts'
@@ -43,6 +46,8 @@ interface SignInMetrics extends ClientMetrics, ServerMetrics {
   readonly leads: (isLeader: boolean) => void
   /** A request was a step of an attempt. */
   readonly attempted: (report: AttemptReport) => void
+  /** An app has asked for tokens. */
+  readonly appAsked: (report: AppTokenReport) => void
   readonly passwordsWaiting: (count: number) => void
   readonly teamsFull: () => void
   readonly refreshes: RefreshObserver
@@ -65,7 +70,8 @@ export function createSignInMetrics(): SignInMetrics {
         [SECRETS.kind]: [
           ...new Set([
             ...SESSION_WRITE_REASONS,
-            ...SEALING_WRITE_REASONS,
+            ...KEPT_KEYS_WRITE_REASONS,
+            ...APP_GRANT_WRITE_REASONS,
             ...CERTIFICATE_WRITE_REASONS,
           ]),
         ],
@@ -86,6 +92,7 @@ export function createSignInMetrics(): SignInMetrics {
     ...serverMetrics(make),
     ...attemptMetrics(make),
     refreshes: refreshMetrics(make),
+    ...appMetrics(make),
     scrape,
   }
 }
@@ -145,4 +152,18 @@ function refreshMetrics({ counter, gauge }: Instruments<MetricName>): RefreshObs
     },
     overdue: (seconds) => overdue.set(seconds),
   }
+}
+
+/** Of requests that name no grant. */
+const NO_GRANT = 'none'
+
+function appMetrics({ counter }: Instruments<MetricName>): Pick<SignInMetrics, 'appAsked'> {
+  const outcomes = ['issued', ...TOKEN_ERRORS]
+  const tokens = counter(
+    'platform_app_tokens_total',
+    [...APP_GRANT_TYPES, NO_GRANT].flatMap((grant) =>
+      outcomes.map((outcome) => ({ grant, outcome })),
+    ),
+  )
+  return { appAsked: ({ grant, outcome }) => tokens.inc({ grant: grant ?? NO_GRANT, outcome }) }
 }

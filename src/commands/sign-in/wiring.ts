@@ -2,11 +2,16 @@
 import { randomBytes } from 'node:crypto'
 import { GATEWAY_CA_CONFIG_MAP, SECRETS, TEAMS, USERS } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
+import { appIssuer } from '../../domain/signin/app-routes.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
-import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { createTeamStore, parseTeam, teamIn } from '../../people/people-index.ts'
 import type { ServerHandler } from '../../serving/http/server.ts'
+import { type FollowedAppClients, followAppClients } from '../../signin/apps/followed-clients.ts'
+import { createSecretStore } from '../../signin/apps/grants.ts'
+import { type AppParts, createAppParts } from '../../signin/apps/parts.ts'
+import { appSigningKind } from '../../signin/apps/signing-keys.ts'
 import { AccountLimits } from '../../signin/attempts/account-limits.ts'
 import { ProviderLimits } from '../../signin/attempts/provider-limits.ts'
 import { type GatewayClient, createGatewayClient } from '../../signin/gateway-client.ts'
@@ -16,7 +21,9 @@ import { createPasswordCheck } from '../../signin/password/check.ts'
 import { PasswordHashes } from '../../signin/people/password-hashes.ts'
 import { SignInUsers } from '../../signin/people/sign-in-user.ts'
 import type { RouteParts } from '../../signin/routes/route.ts'
-import { type KeptKeys, keepSealingKeys } from '../../signin/sealing/keep.ts'
+import { type KeptKeys, keepKeys } from '../../signin/kept-keys.ts'
+import { sealingKind } from '../../signin/sealing/plan.ts'
+import type { SealingKeys } from '../../signin/sealing/seal.ts'
 import { type FollowedSignInSettings, followSignInSettings } from '../../signin/settings.ts'
 import { startAuthority } from '../shared/authority.ts'
 import type { Readiness } from '../shared/probes.ts'
@@ -39,6 +46,7 @@ export interface SignInApi extends Pick<InformerFactory, 'unserved' | 'stuck'> {
   readonly users: SignInUsers
   readonly people: RouteParts['people']
   readonly settings: FollowedSignInSettings
+  readonly clients: FollowedAppClients
   readonly passwords: PasswordHashes
   readonly readiness: Readiness
 }
@@ -51,10 +59,11 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
   const random = (bytes: number): Buffer => randomBytes(bytes)
   const users = new SignInUsers()
   const teams = createTeamStore(parseTeam)
-  const secrets = new Store(fullObject<Secret>)
+  const secrets = createSecretStore()
   const stores = { users: users.store, teams, secrets }
   const informers = startInformers(self, client, stores)
-  const kept = keepSealingKeys({ client, secrets, namespace, random, clock, log, signal })
+  const keeping = { client, secrets, namespace, clock, log, signal }
+  const kept = keepKeys(sealingKind(random), keeping)
   const followed = followSignInSettings({
     secrets,
     namespace,
@@ -70,7 +79,10 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     observer: { waiting: metrics.passwordsWaiting },
   })
   const people = peopleDeps(self, client, { users, teams })
+  const clients = followAppClients(secrets, followed)
+  const signingKeys = keepAppKeys(followed, keeping)
   const deps: RouteParts = {
+    apps: createAppParts({ secrets, teams, clients, signingKeys, reported: metrics.appAsked }),
     state: followed.current,
     sealingKeys: kept.current,
     people,
@@ -91,10 +103,25 @@ export function startSignInApi(self: SignInProcess, client: KubeClient): SignInA
     users,
     people,
     settings: followed,
+    clients,
     passwords,
     readiness: readinessOf(followed, kept, gateway.fault),
     ...informers,
   }
+}
+
+/** Keeps the keys of the issuer of apps, from the first settings on that have it served. */
+function keepAppKeys(
+  followed: FollowedSignInSettings,
+  keeping: Parameters<typeof keepKeys>[1],
+): AppParts['signingKeys'] {
+  const isServed = (): boolean => {
+    const state = followed.current()
+    return state !== null && appIssuer(state.settings.oidc, state.publicUrl) !== null
+  }
+  const kept = keepKeys(appSigningKind(isServed), keeping)
+  followed.subscribe(kept.wake)
+  return kept.current
 }
 
 function peopleDeps(
@@ -157,7 +184,7 @@ function startGatewayClient(self: SignInProcess, client: KubeClient): StartedGat
 
 function readinessOf(
   followed: FollowedSignInSettings,
-  kept: KeptKeys,
+  kept: KeptKeys<SealingKeys>,
   gatewayFault: () => string | null,
 ): Readiness {
   return {

@@ -1,5 +1,11 @@
 // The headers of a request that is passed on to the sign-in process (contract 25.1). Unlike those to an API server, all pass
 // but the ones named here: the process speaks to browsers.
+import { APP_AUTHORIZATION_HEADER } from '../../api/names.ts'
+import {
+  APP_ACCESS_TOKEN,
+  APP_TOKEN_PATH,
+  APP_USERINFO_PATH,
+} from '../../domain/signin/app-routes.ts'
 import { HOP_BY_HOP } from '../../kube/proxy/sent-headers.ts'
 import { type UpstreamHeaders, headersFromRaw } from '../../kube/proxy/types.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
@@ -17,12 +23,12 @@ const OF_THE_GATEWAY: ReadonlySet<string> = new Set([
 const BEGINNINGS = ['impersonate-', 'proxy-', 'x-forwarded-', 'x-platform-'] as const
 
 /** The headers to pass on; one that came several times is a list. */
-export function signInRequestHeaders({
-  id,
-  rawHeaders,
-  remoteAddress,
-}: Pick<HttpRequest, 'id' | 'rawHeaders' | 'remoteAddress'>): UpstreamHeaders {
+export function signInRequestHeaders(
+  http: Pick<HttpRequest, 'id' | 'method' | 'target' | 'rawHeaders' | 'remoteAddress'>,
+): UpstreamHeaders {
+  const { id, rawHeaders, remoteAddress } = http
   const sent = pairsOf(rawHeaders)
+  const ofApp = appAuthorization(http, valuesOf(sent, 'authorization'))
   const ofConnection = namesIn(valuesOf(sent, 'connection'))
   const cookie = ownCookies(valuesOf(sent, 'cookie'))
   const passed = sent.filter(([name]) => isPassed(name) && !ofConnection.has(name))
@@ -30,8 +36,29 @@ export function signInRequestHeaders({
     ...headersFromRaw(passed.flat()),
     ...(cookie === '' || ofConnection.has('cookie') ? {} : { cookie }),
     ...(remoteAddress === '' ? {} : { 'x-forwarded-for': remoteAddress }),
+    ...(ofApp === null ? {} : { [APP_AUTHORIZATION_HEADER]: ofApp }),
     'x-request-id': id,
   }
+}
+
+const BASIC = /^basic [A-Za-z0-9+/]+={0,2}$/i
+const BEARER = /^bearer /i
+const LONGEST_AUTHORIZATION = 8192
+
+/**
+ * What an app authenticates with, where it asks for tokens or about a person (contract 26.3); null = nothing to pass on. An
+ * access key never passes, nor a token for a cluster: the process that speaks to the Internet gets nobody's.
+ */
+function appAuthorization(
+  { method, target }: Pick<HttpRequest, 'method' | 'target'>,
+  [value, ...others]: readonly string[],
+): string | null {
+  if (value === undefined || others.length > 0 || value.length > LONGEST_AUTHORIZATION) return null
+  const path = target.split('?', 1)[0]
+  if (path === APP_TOKEN_PATH) return method === 'POST' && BASIC.test(value) ? value : null
+  const isUserinfo = path === APP_USERINFO_PATH && ['GET', 'POST'].includes(method)
+  const isToken = BEARER.test(value) && APP_ACCESS_TOKEN.test(value.replace(BEARER, ''))
+  return isUserinfo && isToken ? value : null
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[]

@@ -98,18 +98,20 @@ export function surplusAttempts(
 const NAME_DIGITS = 26
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
+/** The first 26 base32 digits of the SHA-256 of a text: the name of what is made from it once. A second create is a conflict. */
+export function nameDigits(text: string): string {
+  const bits = [...sha256(text)].map((byte) => byte.toString(2).padStart(8, '0')).join('')
+  const digits = Array.from({ length: NAME_DIGITS }, (_, at) =>
+    BASE32.charAt(Number.parseInt(bits.slice(at * 5, at * 5 + 5), 2)),
+  )
+  return digits.join('')
+}
+
 /**
  * The name of the session and of the key that an attempt makes: one name an attempt, so the API server lets it be taken once,
  * at whichever replica.
  */
-export function signInName(provider: string, state: string): string {
-  const bits = [...sha256(`${provider}\n${state}`)]
-    .map((byte) => byte.toString(2).padStart(8, '0'))
-    .join('')
-  const digits = Array.from({ length: NAME_DIGITS }, (_, at) =>
-    BASE32.charAt(Number.parseInt(bits.slice(at * 5, at * 5 + 5), 2)),
-  )
-  return `login-${digits.join('')}`
-}
+export const signInName = (provider: string, state: string): string =>
+  `login-${nameDigits(`${provider}\n${state}`)}`
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -32,13 +32,9 @@ export class CountedLimits {
    * @returns the time until there is room, in milliseconds; 0 = it is counted
    */
   admit(limits: readonly CountedLimit[], nowMs: number): number {
-    const rows = limits.map(({ key, limit }) => {
-      const times = this.#counters.get(key) ?? []
-      return { key, limit, times: times.filter((timeMs) => timeMs > nowMs - limit.withinMs) }
-    })
-    const waitMs = Math.max(...rows.map(({ times, limit }) => waitMsOf(times, limit, nowMs)))
+    const waitMs = this.waitMs(limits, nowMs)
     if (waitMs > 0) return waitMs
-    for (const { key, times } of rows) {
+    for (const { key, times } of this.#rows(limits, nowMs)) {
       this.#counters.delete(key)
       this.#counters.set(key, [...times, nowMs])
     }
@@ -47,6 +43,19 @@ export class CountedLimits {
       this.#counters.delete(key)
     }
     return 0
+  }
+
+  /** The time until every limit has room, in milliseconds; 0 = each has. Nothing is counted. */
+  waitMs(limits: readonly CountedLimit[], nowMs: number): number {
+    const rows = this.#rows(limits, nowMs)
+    return Math.max(...rows.map(({ times, limit }) => waitMsOf(times, limit, nowMs)))
+  }
+
+  #rows(limits: readonly CountedLimit[], nowMs: number) {
+    return limits.map(({ key, limit }) => {
+      const times = this.#counters.get(key) ?? []
+      return { key, limit, times: times.filter((timeMs) => timeMs > nowMs - limit.withinMs) }
+    })
   }
 }
 

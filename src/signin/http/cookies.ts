@@ -13,6 +13,9 @@ export const KNOWN_COOKIE = `${PREFIX}known`
 /** Names of the cookies of attempts begin so. */
 export const ATTEMPT_PREFIX = `${PREFIX}attempt_`
 
+/** Names of the cookies of requests of apps, which wait for a sign-in, begin so. */
+export const APP_REQUEST_PREFIX = `${PREFIX}app_`
+
 /** Characters of the header that are read; a longer one has no cookie of ours. */
 const LONGEST_HEADER = 32_768
 

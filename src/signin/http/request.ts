@@ -1,4 +1,5 @@
 // A request as the routes of the sign-in process see it: strictly read, so that no two readings of it exist (contract 25.2).
+import { APP_AUTHORIZATION_HEADER } from '../../api/names.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { strictJsonError } from '../../domain/json/strict-json.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
@@ -35,6 +36,8 @@ export interface SignInRequest {
   readonly remoteAddress: string
   /** Header `Origin`; null = absent. */
   readonly origin: string | null
+  /** What an app authenticates with, as the gateway passes it on; null = absent. Secret. */
+  readonly appAuthorization: string | null
   /** Header `Content-Type` without parameters, in lower case; empty = absent. */
   readonly contentType: string
   /** Whether the client prefers JSON to HTML. */
@@ -60,6 +63,7 @@ export function signInRequest(http: HttpRequest): SignInRequest {
     cookies: cookiesIn(headers.cookie),
     remoteAddress: textOf(headers['x-forwarded-for']) || http.remoteAddress,
     origin: headers.origin ?? null,
+    appAuthorization: textOf(headers[APP_AUTHORIZATION_HEADER]) || null,
     contentType,
     prefersJson: prefersJson(headers.accept ?? '', contentType),
     http,

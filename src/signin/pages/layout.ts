@@ -77,9 +77,18 @@ const HOST = /^[a-z0-9.:[\]-]+$/i
 const isSource = ({ protocol, host }: URL): boolean =>
   ['https:', 'http:'].includes(protocol) && HOST.test(host)
 
+/** A scheme of an app on a person's device: it has no origin, and stands for itself. */
+const OWN_SCHEME = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:$/
+
 /** The sources of a directive: the platform's own, and the origins of these addresses. */
 const sourcesOf = (urls: readonly URL[]): string =>
-  ["'self'", ...urls.filter(isSource).map(({ origin }) => origin)].join(' ')
+  [
+    "'self'",
+    ...urls.flatMap((url) => {
+      if (OWN_SCHEME.test(url.protocol)) return [url.protocol]
+      return isSource(url) ? [url.origin] : []
+    }),
+  ].join(' ')
 
 function styleOf({ primaryColor, accentColor }: UiSettings): string {
   const { primary, onPrimary, accent } = pageColours(primaryColor, accentColor)

@@ -18,8 +18,16 @@ export interface LoginChoices {
   readonly legal: Html | null
 }
 
-/** The page with the ways to sign in. */
-export function loginPage(choices: LoginChoices, destination: Destination): SignInPage {
+/**
+ * The page with the ways to sign in.
+ *
+ * @param app where the person goes after the form, by way of this platform; null = to no other site
+ */
+export function loginPage(
+  choices: LoginChoices,
+  destination: Destination,
+  app: URL | null = null,
+): SignInPage {
   const { providers, hasPasswords, legal } = choices
   const query = parametersOf(destination).toString()
   const links = providers.map(
@@ -33,7 +41,7 @@ ${links}
 ${providers.length > 0 && hasPasswords ? html`<p class="muted or">or with a password</p>` : null}
 ${hasPasswords ? passwordForm(destination) : null}
 ${legal === null ? null : html`<div class="legal">${legal}</div>`}`
-  return { title: 'Sign in', body, ownForms: hasPasswords, formTargets: [] }
+  return { title: 'Sign in', body, ownForms: hasPasswords, formTargets: app === null ? [] : [app] }
 }
 
 const forTerminal = ({ challenge }: Terminal): Html =>

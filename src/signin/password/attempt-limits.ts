@@ -73,7 +73,7 @@ const digestOf = (text: string): string => hash('sha256', text, 'base64')
 const HOST_BITS = 64n
 
 /** The address of a client, for IPv6 its /64. All other texts count as one. */
-function networkOf(text: string): string {
+export function networkOf(text: string): string {
   const parsed = parseIpAddress(text)
   if (parsed === null) return 'unknown'
   const { bits, value } = unmapped(parsed)

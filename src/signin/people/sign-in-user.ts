@@ -27,6 +27,7 @@ export interface SignInUser extends PlatformUser {
   readonly identities: readonly UserAccount[]
   /** null = the person has no password. */
   readonly passwordRef: PasswordRef | null
+  readonly displayName: string
   readonly email: string
   readonly hasStatus: boolean
   readonly memberships: readonly UserGroup[]
@@ -34,15 +35,15 @@ export interface SignInUser extends PlatformUser {
   readonly strayConnectors: readonly string[]
 }
 
-/** A User as it is kept in memory: without groups, which 10,000 people may have 200 of each. */
-export type WatchedUser = Omit<SignInUser, 'groups' | 'memberships'>
+/** A User as it is kept in memory: without groups, which 10,000 people may have 200 of each, and names for people. */
+export type WatchedUser = Omit<SignInUser, 'groups' | 'memberships' | 'displayName'>
 
 const NO_IDENTITY: UserAccount = { connector: '', subject: null }
 
 /** Parses a User as the API server sends it. Never throws: what is malformed opens nothing. */
 export function signInUserOf(object: KubeObject): SignInUser {
   const user = object as User
-  const { identities, email }: Untyped<UserSpec> = fieldsOf(user.spec)
+  const { identities, displayName, email }: Untyped<UserSpec> = fieldsOf(user.spec)
   const { groups }: Untyped<UserStatus> = fieldsOf(user.status)
   const accounts = Array.isArray(identities) ? identities.map(identityOf) : []
   const memberships = Array.isArray(groups) ? groups.flatMap(membershipOf) : []
@@ -50,6 +51,7 @@ export function signInUserOf(object: KubeObject): SignInUser {
     ...userOf(user, (text) => hash('sha256', text)),
     identities: accounts,
     passwordRef: passwordRefOf(user),
+    displayName: stringOf(displayName) ?? '',
     email: stringOf(email) ?? '',
     hasStatus: user.status !== undefined,
     memberships,
@@ -80,7 +82,7 @@ function membershipOf(entry: unknown): readonly UserGroup[] {
 }
 
 function watchedUserOf(object: KubeObject): WatchedUser {
-  const { groups: _, memberships: __, ...watched } = signInUserOf(object)
+  const { groups: _, memberships: __, displayName: ___, ...watched } = signInUserOf(object)
   return watched
 }
 

@@ -1,6 +1,7 @@
 // What every route of the sign-in process gets, and what it reports.
 import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { AppParts } from '../apps/parts.ts'
 import type { AccountLimits } from '../attempts/account-limits.ts'
 import { type Destination, NOWHERE } from '../attempts/destination.ts'
 import type { ProviderLimits } from '../attempts/provider-limits.ts'
@@ -30,6 +31,7 @@ export interface RouteParts {
   readonly accounts: AccountLimits
   readonly passwordCheck: PasswordCheck
   readonly passwords: PasswordHashes
+  readonly apps: AppParts
   readonly random: (bytes: number) => Buffer
   readonly clock: Clock
 }

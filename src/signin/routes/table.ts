@@ -1,4 +1,5 @@
 // Every path of the sign-in process (contract 25.2). There are no others.
+import { appRoute, isAppPath } from './apps/table.ts'
 import { HttpFault } from '../http/request.ts'
 import { loginRoute, logoutRoute } from './login.ts'
 import { passwordRoute } from './password.ts'
@@ -9,8 +10,10 @@ import { terminalTokenRoute } from './terminal.ts'
 /** A route that a request has found. */
 export interface FoundRoute {
   readonly run: SignInRoute
-  /** Whether a browser may come from another site: only a provider sends it so. */
-  readonly isCallback: boolean
+  /**
+   * Whether a POST may come from another site: a provider sends a browser so, and what apps send for themselves is no page's.
+   */
+  readonly takesAnyOrigin: boolean
 }
 
 const READS = ['GET', 'HEAD']
@@ -27,11 +30,15 @@ export function routeOf(method: string, path: string): FoundRoute {
   if (id === 'cli' && action === 'token') return only(['POST'], method, terminalTokenRoute)
   if (action === 'login') return only(['GET'], method, (context) => beginRoute(context, id))
   if (action === 'callback')
-    return { ...only(CALLBACKS, method, (context) => callbackRoute(context, id)), isCallback: true }
+    return {
+      ...only(CALLBACKS, method, (context) => callbackRoute(context, id)),
+      takesAnyOrigin: true,
+    }
+  if (isAppPath(path)) return { run: appRoute, takesAnyOrigin: true }
   throw new HttpFault(404, 'this page does not exist')
 }
 
 function only(methods: readonly string[], method: string, run: SignInRoute): FoundRoute {
   if (!methods.includes(method)) throw new HttpFault(405, `only ${methods.join(', ')}`, methods)
-  return { run, isCallback: false }
+  return { run, takesAnyOrigin: false }
 }

@@ -1,9 +1,11 @@
 // The keys that seal, in their Secret (contract 25.3): which are used, and when another is made. Pure.
+import { SIGN_IN_KEYS_SECRET } from '../../api/names.ts'
 import { fieldsOf, parseJson } from '../../domain/json/json.ts'
+import type { KeptKind } from '../kept-keys.ts'
 import type { SealingKey } from './seal.ts'
 
 /** A sealing key with its age. */
-export interface AgedKey extends SealingKey {
+interface AgedKey extends SealingKey {
   /** When it was made, in epoch milliseconds. */
   readonly madeMs: number
 }
@@ -16,8 +18,21 @@ const KEPT = 3
 const KEY_BYTES = 32
 const ID = /^[0-9a-f]{8}$/
 
+/** Stored keys, the newest first. Never empty. */
+type AgedKeys = readonly [AgedKey, ...AgedKey[]]
+
+/** The sealing keys, as keys that are kept. @param random returns that many random bytes */
+export const sealingKind = (random: (bytes: number) => Buffer): KeptKind<AgedKeys> => ({
+  secret: SIGN_IN_KEYS_SECRET,
+  read: sealingKeysIn,
+  renewed: (stored, nowMs) => {
+    const renewed = renewedKeys(stored, nowMs, random)
+    return renewed && sealingKeysText(renewed)
+  },
+})
+
 /** The keys in the text of the Secret, the newest first; null = there is none, or one is malformed. */
-export function sealingKeysIn(text: string | null): readonly [AgedKey, ...AgedKey[]] | null {
+function sealingKeysIn(text: string | null): AgedKeys | null {
   const entries = parseJson(text ?? undefined)
   if (!Array.isArray(entries)) return null
   const keys = entries.map(keyIn)
@@ -28,7 +43,7 @@ export function sealingKeysIn(text: string | null): readonly [AgedKey, ...AgedKe
 }
 
 /** The text of the Secret for these keys. */
-export const sealingKeysText = (keys: readonly AgedKey[]): string =>
+const sealingKeysText = (keys: readonly AgedKey[]): string =>
   JSON.stringify(keys.map(({ id, key, madeMs }) => ({ id, key: key.toString('base64'), madeMs })))
 
 /**
@@ -36,7 +51,7 @@ export const sealingKeysText = (keys: readonly AgedKey[]): string =>
  *
  * @param random returns that many random bytes
  */
-export function renewedKeys(
+function renewedKeys(
   stored: readonly AgedKey[] | null,
   nowMs: number,
   random: (bytes: number) => Buffer,

@@ -1,5 +1,5 @@
 // Looks after sessions every minute, and when a password changes, at the replica that leads (contract 25.4, 25.7).
-import { ACCESS_KEYS, API_VERSION, SECRETS, SESSION_TYPE } from '../../api/names.ts'
+import { ACCESS_KEYS, API_VERSION, APP_GRANT_TYPE, SECRETS, SESSION_TYPE } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
@@ -34,6 +34,9 @@ interface SweepOptions extends Pick<SessionDeps, 'client' | 'namespace' | 'clock
   readonly signal: AbortSignal
 }
 
+/** Types of Secrets that come and go all the time. */
+const WITHOUT_PASSWORDS: ReadonlySet<string | undefined> = new Set([SESSION_TYPE, APP_GRANT_TYPE])
+
 const EVERY_MS = 60_000
 /** While the watches begin. */
 const LOOK_AGAIN_MS = 1000
@@ -44,7 +47,7 @@ export async function sweepSessions(options: SweepOptions): Promise<void> {
   const rounds = new Rounds(options)
   // Any other Secret may have a password.
   secrets.subscribe(({ before, after }) => {
-    if ((after ?? before)?.object.type !== SESSION_TYPE) rounds.wake()
+    if (!WITHOUT_PASSWORDS.has((after ?? before)?.object.type)) rounds.wake()
   })
   settings.subscribe(() => rounds.wake())
   // A provider that leaves the settings begins its grace at once, and a short grace ends in time.

@@ -1,17 +1,17 @@
 // Sessions and their keys, written (contract 25.4). A session is made before its key, and its name lets it be made once.
-import { createHash } from 'node:crypto'
-import { ACCESS_KEYS, API_VERSION, SECRETS, USERS } from '../../api/names.ts'
+import { ACCESS_KEYS, SECRETS, USERS } from '../../api/names.ts'
 import type { KubeObject, Secret } from '../../api/objects.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { formatTimestamp } from '../../domain/time.ts'
-import { generateKey, newKeyObject, withCreation } from '../../issuance/new-object.ts'
+import { generateKey } from '../../issuance/new-object.ts'
 import { isConflict, NoResponseError } from '../../kube/client/api-error.ts'
-import type { KubeClient, NewObject } from '../../kube/client/client.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { GatewayClient } from '../gateway-client.ts'
 import type { SignInUser } from '../people/sign-in-user.ts'
+import { personKey } from './person-key.ts'
 import { NO_TOKENS, type SignInSession, sessionData, sessionIn, sessionSecret } from './session.ts'
 
 /** Why sessions are written, for metrics. */
@@ -205,25 +205,19 @@ async function createKey(
   deps: SessionDeps,
 ): Promise<KubeObject> {
   const { client, clock } = deps
-  const digest = `sha256:${createHash('sha256').update(accessKey).digest('hex')}`
-  const owner = { apiVersion: API_VERSION, kind: USERS.kind, name: user.name, uid: user.uid }
-  const sent = {
-    metadata: { name: session.name, ownerReferences: [owner] },
-    spec: {
-      type: 'Login',
-      user: user.username,
-      displayName: `Sign-in by ${session.provider}, ${place}`,
-      identity: session.identity as JsonMap,
-      // Only a key that is refreshed: it is refused when that is long ago.
-      ...(session.refresh === null
-        ? {}
-        : { identityRefresh: formatTimestamp(session.refresh.confirmedMs) }),
-    },
+  const spec = {
+    type: 'Login',
+    displayName: `Sign-in by ${session.provider}, ${place}`,
+    identity: session.identity as JsonMap,
+    // Only a key that is refreshed: it is refused when that is long ago.
+    ...(session.refresh === null
+      ? {}
+      : { identityRefresh: formatTimestamp(session.refresh.confirmedMs) }),
   }
-  const key = newKeyObject(null, { sent, newKey: () => digest, issuer: null })
-  const { object } = withCreation(key, formatTimestamp(clock.nowMs()))
+  const made = { name: session.name, user, spec, secret: accessKey }
+  const object = personKey(made, clock.nowMs())
   try {
-    return await client.create<KubeObject>(ACCESS_KEYS, object as unknown as NewObject, 'create')
+    return await client.create<KubeObject>(ACCESS_KEYS, object, 'create')
   } catch (error) {
     if (isConflict(error)) throw new SignInRefused(TAKEN[place], 'a key of that name exists')
     // It may have been made all the same, and then no process knows it in clear.

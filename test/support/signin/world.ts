@@ -4,17 +4,20 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ConfigSettings } from '../../../src/api/config.gen.ts'
 import { SIGN_IN_SETTINGS_SECRET, USERS } from '../../../src/api/names.ts'
-import type { Secret } from '../../../src/api/objects.ts'
 import type { UserSpec } from '../../../src/api/user.gen.ts'
 import { signInSecretSettings } from '../../../src/domain/settings/secret-settings.ts'
 import { SignInRefused } from '../../../src/domain/signin/refusals.ts'
-import { Store, fullObject } from '../../../src/kube/informer/store.ts'
-import { objectNameFor } from '../../../src/people/people-index.ts'
+import { createTeamStore, objectNameFor, parseTeam } from '../../../src/people/people-index.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
+import { followAppClients } from '../../../src/signin/apps/followed-clients.ts'
+import { createSecretStore } from '../../../src/signin/apps/grants.ts'
+import { type AppTokenReport, createAppParts } from '../../../src/signin/apps/parts.ts'
+import { appSigningKind } from '../../../src/signin/apps/signing-keys.ts'
 import { AccountLimits } from '../../../src/signin/attempts/account-limits.ts'
 import { ProviderLimits } from '../../../src/signin/attempts/provider-limits.ts'
 import type { TokenVerdict } from '../../../src/signin/gateway-token.ts'
 import { type AttemptReport, createSignInHandler } from '../../../src/signin/handler.ts'
+import { keepKeys } from '../../../src/signin/kept-keys.ts'
 import { PasswordHashes } from '../../../src/signin/people/password-hashes.ts'
 import { SignInUsers } from '../../../src/signin/people/sign-in-user.ts'
 import {
@@ -25,7 +28,7 @@ import {
 } from '../../../src/signin/providers/provider.ts'
 import type { RouteParts } from '../../../src/signin/routes/route.ts'
 import type { SealingKeys } from '../../../src/signin/sealing/seal.ts'
-import { followSignInSettings } from '../../../src/signin/settings.ts'
+import { type FollowedSignInSettings, followSignInSettings } from '../../../src/signin/settings.ts'
 import {
   type Browser,
   type BrowserAnswer,
@@ -107,9 +110,11 @@ export class SignInWorld {
   readonly clock = manualClock(START_MS)
   readonly memory = memoryLog()
   readonly users = new SignInUsers()
-  readonly secrets = new Store(fullObject<Secret>)
+  readonly secrets = createSecretStore()
+  readonly teamStore = createTeamStore(parseTeam)
   readonly passwords = new PasswordHashes(this.users, this.secrets, NAMESPACE)
   readonly reports: AttemptReport[] = []
+  readonly appReports: AppTokenReport[] = []
   /** Passwords that were to be checked: of whom, and whether by a browser that this person has used before. */
   readonly passwordAttempts: { readonly username: string; readonly isKnown: boolean }[] = []
   readonly teams = new Set<string>()
@@ -122,12 +127,14 @@ export class SignInWorld {
   /** Whether the gateway takes keys. */
   gatewayWorks = true
   #random = 0
+  readonly #stop = new AbortController()
   readonly #handler
 
   /** @param settings status.auth and what else the process reads */
   constructor(settings: ConfigSettings = {}) {
     this.cluster.feed('User', this.users.store)
     this.cluster.feed('Secret', this.secrets)
+    this.cluster.feed('Team', this.teamStore)
     const followed = followSignInSettings({
       secrets: this.secrets,
       namespace: NAMESPACE,
@@ -136,13 +143,13 @@ export class SignInWorld {
       log: this.memory.log,
     })
     this.configure(settings)
-    const deps = this.#parts(followed.current)
+    const deps = this.#parts(followed)
     this.#handler = createSignInHandler({
       deps,
       callerOf: () => Promise.resolve(this.verdict),
       reported: (report) => void this.reports.push(report),
       log: this.memory.log,
-      signal: new AbortController().signal,
+      signal: this.#stop.signal,
     })
   }
 
@@ -234,7 +241,7 @@ export class SignInWorld {
     })
   }
 
-  #parts(state: RouteParts['state']): RouteParts {
+  #parts(followed: FollowedSignInSettings): RouteParts {
     const { client } = this.cluster
     const { clock, users, passwords } = this
     const { log } = this.memory
@@ -248,8 +255,19 @@ export class SignInWorld {
       has: (team: string) => this.teams.has(team),
       count: () => this.teams.size + this.cluster.all('Team').length,
     }
+    const { secrets, appReports } = this
+    const kind = appSigningKind(() => followed.current()?.settings.oidc?.enabled === true)
+    const signal = this.#stop.signal
+    const keeping = { client, secrets, namespace: NAMESPACE, clock, log, signal }
     return {
-      state,
+      apps: createAppParts({
+        secrets,
+        teams: this.teamStore,
+        clients: followAppClients(secrets, followed),
+        signingKeys: keepKeys(kind, keeping).current,
+        reported: (report) => void appReports.push(report),
+      }),
+      state: followed.current,
       sealingKeys: () => this.keys,
       people: {
         client,

@@ -100,7 +100,19 @@ describe('the state of the providers (27.1)', () => {
       { isReady: true, message: 'auth.customHttpHeaders: ignored are Location, set-cookie.' },
     ],
   ] as const)('says so where %s', (_, state, healths, status) => {
-    expect(providerStatus(state, new Map(healths))).toEqual(status)
+    expect(providerStatus(state, new Map(healths), [])).toEqual(status)
+  })
+
+  it.each([
+    ['apps work', [], { isReady: true, message: '' }],
+    [
+      'an app does not work (26.2)',
+      ['Secret grafana: redirectURIs is empty.'],
+      { isReady: false, message: 'Secret grafana: redirectURIs is empty.' },
+    ],
+  ])('says so where %s', (_, faults, status) => {
+    const state = { ...PLACE, settings: { oidc: { enabled: true } } }
+    expect(providerStatus(state, new Map(), faults)).toEqual(status)
   })
 })
 
@@ -125,14 +137,34 @@ function reporter(health: () => ProviderHealth = () => WORKS) {
       void listeners.push(() => listener(state)),
   }
   const { client } = cluster
-  void reportProviders({ client, namespace: 'sign-in', settings, clock, log, signal: stop.signal })
+  const apps = { faults: [] as string[], changed: () => undefined as void }
+  const clients = {
+    current: () => ({ working: new Map(), faults: apps.faults }),
+    subscribe: (listener: () => void) => {
+      apps.changed = listener
+    },
+  }
+  const { signal } = stop
+  void reportProviders({ client, namespace: 'sign-in', settings, clients, clock, log, signal })
   const stored = () => cluster.object('ConfigMap', SIGN_IN_STATUS_CONFIG_MAP)
-  return { cluster, clock, lines, stored, changed: () => listeners.forEach((tell) => tell()) }
+  return { apps, cluster, clock, lines, stored, changed: () => listeners.forEach((tell) => tell()) }
 }
 
 const READY = { data: { status: '{"ready":true,"message":""}' } }
 
 describe('the report of the providers (27.1)', () => {
+  it('names an app that does not work as soon as its Secret changes (26.2)', async () => {
+    const { apps, clock, stored } = reporter()
+    await clock.advance(1000)
+    expect(stored()).toMatchObject(READY)
+    apps.faults.push('Secret grafana: redirectURIs is empty.')
+    apps.changed()
+    await clock.advance(1000)
+    expect(stored()).toMatchObject({
+      data: { status: '{"ready":false,"message":"Secret grafana: redirectURIs is empty."}' },
+    })
+  })
+
   it('is written when something differs, and read every minute', async () => {
     let fault: string | null = null
     const { cluster, clock, stored } = reporter(() => ({ fault, warnings: [] }))

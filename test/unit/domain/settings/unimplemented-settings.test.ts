@@ -9,7 +9,6 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
     { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
-    { name: 'the OIDC server', settings: { oidc: { enabled: true } }, paths: ['oidc.enabled'] },
     { name: 'cost control', settings: { costControl: { enabled: true } }, paths: ['costControl.enabled'] },
     { name: 'the image builder', settings: { imageBuilder: { enabled: true } }, paths: ['imageBuilder.enabled'] },
     { name: 'the database', settings: { database: { enabled: true } }, paths: ['database.enabled'] },
@@ -37,6 +36,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings }>([
     { name: 'defaults', settings: {} },
+    { name: 'apps that sign people in through the platform', settings: { oidc: { enabled: true, clients: [{ name: 'a' }] } } },
     { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
       projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },

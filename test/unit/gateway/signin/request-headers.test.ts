@@ -150,3 +150,67 @@ describe('a cookie (25.1)', () => {
   test('does not pass where Connection names it', () =>
     expect(passed('Connection', 'cookie', 'Cookie', SESSION)).toEqual({}))
 })
+
+describe('the authentication of an app (26.3)', () => {
+  const BASIC = `Basic ${Buffer.from('grafana:a secret').toString('base64')}`
+  const head = (header: object): string => Buffer.from(JSON.stringify(header)).toString('base64url')
+  const tokenWith = (header: object): string => `${head(header)}.e30.c2ln`
+  const ACCESS_TOKEN = tokenWith({ alg: 'ES256', typ: 'at+jwt', kid: 'k'.repeat(43) })
+  const [TOKEN, USERINFO] = ['/oidc/apps/token', '/oidc/apps/userinfo']
+
+  const passedOn = (method: string, path: string, ...values: readonly string[]): unknown => {
+    const rawHeaders = values.flatMap((value) => ['Authorization', value])
+    return signInRequestHeaders(callTo(path, { method, rawHeaders }))['x-platform-authorization']
+  }
+
+  test.each([
+    ['POST', TOKEN, BASIC],
+    ['POST', TOKEN, BASIC.replace('Basic', 'basic')],
+    ['GET', USERINFO, `Bearer ${ACCESS_TOKEN}`],
+    ['POST', `${USERINFO}?a=b`, `Bearer ${ACCESS_TOKEN}`],
+  ])('passes: %s %s', (method, path, value) => {
+    expect(passedOn(method, path, value)).toBe(value)
+  })
+
+  test.each([
+    ['a secret elsewhere', 'POST', '/auth/password/login', BASIC],
+    ['a secret below', 'POST', `${TOKEN}/x`, BASIC],
+    ['a secret by GET', 'GET', TOKEN, BASIC],
+    ['a secret for userinfo', 'GET', USERINFO, BASIC],
+    ['a token for tokens', 'POST', TOKEN, `Bearer ${ACCESS_TOKEN}`],
+    ['a token by PUT', 'PUT', USERINFO, `Bearer ${ACCESS_TOKEN}`],
+    ['an access key', 'GET', USERINFO, `Bearer pak_${'a'.repeat(43)}_${'b'.repeat(6)}`],
+    ['an access key with dots', 'GET', USERINFO, 'Bearer pak_a.b.c'],
+    [
+      'a token for a cluster',
+      'GET',
+      USERINFO,
+      `Bearer ${tokenWith({ alg: 'ES256', kid: 'k'.repeat(43), typ: 'JWT' })}`,
+    ],
+    [
+      'an ID token of an app',
+      'GET',
+      USERINFO,
+      `Bearer ${tokenWith({ alg: 'ES256', typ: 'JWT', kid: 'k'.repeat(43) })}`,
+    ],
+    ['two parts', 'GET', USERINFO, `Bearer ${ACCESS_TOKEN.split('.').slice(0, 2).join('.')}`],
+    ['four parts', 'GET', USERINFO, `Bearer ${ACCESS_TOKEN}.a`],
+    ['more than 8 KiB', 'GET', USERINFO, `Bearer ${ACCESS_TOKEN}${'a'.repeat(8192)}`],
+    ['more than one word', 'POST', TOKEN, `${BASIC} ${BASIC}`],
+    ['what is no base64', 'POST', TOKEN, 'Basic a:b'],
+    ['another scheme', 'POST', TOKEN, 'Digest YTpi'],
+  ])('does not pass: %s', (_, method, path, value) => {
+    expect(passedOn(method, path, value)).toBeUndefined()
+  })
+
+  test('does not pass when it comes twice', () => {
+    expect(passedOn('POST', TOKEN, BASIC, BASIC)).toBeUndefined()
+  })
+
+  test('never comes from a header that the client names so itself', () => {
+    for (const name of ['X-Platform-Authorization', 'X_Platform_Authorization'])
+      expect(
+        signInRequestHeaders(callTo(TOKEN, { method: 'POST', rawHeaders: [name, BASIC] })),
+      ).not.toHaveProperty('x-platform-authorization')
+  })
+})

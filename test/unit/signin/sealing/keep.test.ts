@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { SIGN_IN_KEYS_SECRET } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
 import { fullObject, Store } from '../../../../src/kube/informer/store.ts'
-import { keepSealingKeys } from '../../../../src/signin/sealing/keep.ts'
-import { renewedKeys, sealingKeysIn, sealingKeysText } from '../../../../src/signin/sealing/plan.ts'
+import { keepKeys } from '../../../../src/signin/kept-keys.ts'
+import { sealingKind } from '../../../../src/signin/sealing/plan.ts'
 import { refused } from '../../../support/fake-kube-client.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
@@ -14,27 +14,33 @@ const START_MS = Date.UTC(2026, 10, 21)
 const DAY_MS = 86_400_000
 
 describe('the keys that seal (25.3)', () => {
-  const random = (bytes: number): Buffer => Buffer.alloc(bytes, 7)
-  const aged = (id: string, madeMs: number) => ({ id, key: Buffer.alloc(32, 1), madeMs })
+  const { read, renewed } = sealingKind((bytes) => Buffer.alloc(bytes, 7))
+  const textOf = (...keys: readonly (readonly [id: string, madeMs: number])[]): string =>
+    JSON.stringify(
+      keys.map(([id, madeMs]) => ({ id, key: Buffer.alloc(32, 1).toString('base64'), madeMs })),
+    )
+  const idsIn = (text: string | null) => read(text)?.map(({ id }) => id)
 
   it('are made where there are none', () => {
-    expect(renewedKeys(null, START_MS, random)).toEqual([
+    expect(read(renewed(null, START_MS))).toEqual([
       { id: '07070707', key: Buffer.alloc(32, 7), madeMs: START_MS },
     ])
   })
 
   it('are kept for 30 days; then a new one seals, and two older ones open', () => {
-    const stored = ['00000003', '00000002', '00000001'].map((id, at) =>
-      aged(id, START_MS - at * 30 * DAY_MS),
-    )
-    expect(renewedKeys(stored, START_MS + 30 * DAY_MS - 1, random)).toBeNull()
-    const renewed = renewedKeys(stored, START_MS + 30 * DAY_MS, random) ?? []
-    expect(renewed.map(({ id }) => id)).toEqual(['07070707', '00000003', '00000002'])
+    const ids = ['00000003', '00000002', '00000001']
+    const stored = read(textOf(...ids.map((id, at) => [id, START_MS - at * 30 * DAY_MS] as const)))
+    expect(renewed(stored, START_MS + 30 * DAY_MS - 1)).toBeNull()
+    expect(idsIn(renewed(stored, START_MS + 30 * DAY_MS))).toEqual([
+      '07070707',
+      '00000003',
+      '00000002',
+    ])
   })
 
   it('are read the newest first, whatever their order', () => {
-    const text = sealingKeysText([aged('00000001', 1), aged('00000002', 2), aged('00000000', 0)])
-    expect(sealingKeysIn(text)?.map(({ id }) => id)).toEqual(['00000002', '00000001', '00000000'])
+    const text = textOf(['00000001', 1], ['00000002', 2], ['00000000', 0])
+    expect(idsIn(text)).toEqual(['00000002', '00000001', '00000000'])
   })
 
   it.each([
@@ -50,7 +56,7 @@ describe('the keys that seal (25.3)', () => {
     JSON.stringify([{ id: '00000001', key: Buffer.alloc(32).toString('base64') }]),
     JSON.stringify([{ id: '00000001', key: Buffer.alloc(32).toString('base64'), madeMs: 'now' }]),
   ])('are not read from %j', (text) => {
-    expect(sealingKeysIn(text)).toBeNull()
+    expect(read(text)).toBeNull()
   })
 })
 
@@ -61,11 +67,11 @@ function replica(cluster = new MemoryCluster(), clock = manualClock(START_MS), f
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
   let count = fill * 16
-  const kept = keepSealingKeys({
+  const kind = sealingKind((bytes) => Buffer.alloc(bytes, (count += 1)))
+  const kept = keepKeys(kind, {
     client: cluster.client,
     secrets,
     namespace: NAMESPACE,
-    random: (bytes) => Buffer.alloc(bytes, (count += 1)),
     clock,
     log,
     signal: stop.signal,

@@ -269,6 +269,22 @@ describe('the replica that leads (25.4, 25.7)', () => {
     expect(turns).toBeGreaterThan(20)
   })
 
+  it('begins another round for a Secret that may have a password, and for no grant of an app', async () => {
+    const world = await started({ madeMs: START_MS + 30_000 })
+    const put = async (type: string): Promise<boolean> => {
+      world.cluster.put({
+        kind: 'Secret',
+        type,
+        metadata: { name: type, namespace: NAMESPACE },
+      } as never)
+      await world.clock.advance(100)
+      return world.cluster.object('Secret', NAME)?.metadata.ownerReferences !== undefined
+    }
+    await world.clock.advance(631_000)
+    expect(await put('management.platform.sh/app-grant')).toBe(false)
+    expect(await put('Opaque')).toBe(true)
+  })
+
   it('decides again about a session that another replica has changed', async () => {
     const world = await started({ keyUid: null })
     world.cluster.isStale = true

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import {
+  parkRequest,
+  parkedRequest,
+  surplusRequests,
+} from '../../../../src/signin/apps/parked-request.ts'
+import { sealingKeys } from '../../../support/signin/world.ts'
+
+const START_MS = Date.UTC(2026, 10, 21)
+const KEYS = sealingKeys()
+
+/** Cookies of requests, each a second after the one before. */
+function cookiesOf(...states: readonly string[]): ReadonlyMap<string, string> {
+  let fill = 0
+  return new Map(
+    states.map((state, at) => {
+      const parameters = new URLSearchParams({ client_id: 'app', state })
+      const begunMs = START_MS + at * 1000
+      const random = (bytes: number) => Buffer.alloc(bytes, (fill += 1))
+      const parking = parkRequest({ parameters, begunMs }, KEYS, random)
+      if (parking === null) throw new Error('too long')
+      return [parking.cookie.name, parking.cookie.value]
+    }),
+  )
+}
+
+const surplusOf = (cookies: ReadonlyMap<string, string>, nextLength = 100, afterMs = 10_000) =>
+  surplusRequests(cookies, nextLength, KEYS, START_MS + afterMs)
+
+describe('requests that wait in a browser (26.3)', () => {
+  it('are five at most: the oldest goes', () => {
+    const cookies = cookiesOf('a', 'b', 'c', 'd', 'e')
+    expect(surplusOf(cookies)).toEqual([[...cookies.keys()][0]])
+    expect(surplusOf(cookiesOf('a', 'b', 'c', 'd'))).toEqual([])
+  })
+
+  it('have 8 KiB together, so that no server refuses what the browser sends', () => {
+    const cookies = cookiesOf('a'.repeat(2000), 'b'.repeat(2000), 'c'.repeat(2000))
+    expect(surplusOf(cookies, 2800)).toEqual([[...cookies.keys()][1], [...cookies.keys()][0]])
+  })
+
+  it('go when they are over, or unreadable', () => {
+    const cookies = new Map([...cookiesOf('a'), ['__Host-platform_app_00000000', 'x']])
+    expect(surplusOf(cookies)).toEqual(['__Host-platform_app_00000000'])
+    expect(surplusOf(cookies, 100, 600_001)).toHaveLength(2)
+  })
+
+  it('are too long beyond what a browser keeps', () => {
+    const parameters = new URLSearchParams({ state: 'a'.repeat(4000) })
+    expect(parkRequest({ parameters, begunMs: 0 }, KEYS, (bytes) => Buffer.alloc(bytes))).toBeNull()
+  })
+
+  it('keep what means something here, and are read by their own name alone', () => {
+    const random = (bytes: number) => Buffer.alloc(bytes, 1)
+    const parameters = new URLSearchParams({ client_id: 'app', login_hint: 'ada' })
+    const parking = parkRequest({ parameters, begunMs: START_MS }, KEYS, random)
+    const { name = '', value = '' } = parking?.cookie ?? {}
+    const read = (by: string) => parkedRequest(by, new Map([[by, value]]), KEYS, START_MS)
+    expect([...(read(name)?.parameters ?? [])]).toEqual([['client_id', 'app']])
+    expect(read('__Host-platform_app_ffffffff')).toBeNull()
+  })
+})
