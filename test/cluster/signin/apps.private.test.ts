@@ -1,9 +1,12 @@
 // An app that signs people in through the platform, on a real control plane: operator, policies, gateway and sign-in process
 // (contract 26).
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import * as oidc from 'openid-client'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { APP_CLIENT_LABEL } from '../../../src/api/names.ts'
-import { openBrowser } from '../../support/browser/browser.ts'
+import { type ShownPage, openBrowser } from '../../support/browser/browser.ts'
 import { senderTo } from '../../support/browser/https-sender.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
@@ -18,6 +21,8 @@ import {
   responseOf,
 } from '../../support/signin/app.ts'
 import { SOON } from '../gateway/test-gateway.ts'
+import { ensureOidcClient } from '../../../tools/oidc-client/program.ts'
+import { startProgram } from './command-line.ts'
 import { SIGN_IN_NAMESPACE, startSignInWorld } from './sign-in-world.ts'
 
 const world = await startSignInWorld(await privateControlPlane())
@@ -77,11 +82,16 @@ const browser = openBrowser({
 /** The person goes to the platform and back. */
 async function goThrough(parameters: Readonly<Record<string, string>> = {}) {
   const { url: start, checks } = await begin(app, parameters)
-  const page = await browser.navigate(start, { from: 'https://grafana.example' })
-  const end = page.url.pathname.startsWith('/login')
-    ? await browser.submit(page, '/auth/password/login', { username: 'ada', password: PASSWORD })
-    : page
+  const end = await passLogin(start)
   return { back: new URL(String(end.headers['location'])), checks }
+}
+
+/** The person goes where an app sends them, and signs in where the platform asks. @returns the answer that leads back */
+async function passLogin(start: URL): Promise<ShownPage> {
+  const page = await browser.navigate(start, { from: 'https://grafana.example' })
+  return page.url.pathname.startsWith('/login')
+    ? browser.submit(page, '/auth/password/login', { username: 'ada', password: PASSWORD })
+    : page
 }
 
 const refreshKeys = async (): Promise<readonly string[]> => {
@@ -128,6 +138,27 @@ test('openid-client signs a person in, asks userinfo and refreshes, through the 
       }),
     SOON,
   )
+})
+
+test('an app in Go signs a person in, asks userinfo and refreshes, through the gateway (26.1, 26.3)', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'oidc-client-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const caFile = join(folder, 'ca.pem')
+  writeFileSync(caFile, ca)
+  const program = await ensureOidcClient((line) => console.error(line))
+  const scopes = OFFLINE.scope.split(' ')
+  const args = [`${url}/oidc/apps`, 'grafana', CLIENT_SECRET, CALLBACK, ...scopes]
+  const running = startProgram(program, args, { CA_FILE: caFile })
+  const end = await passLogin(new URL(await running.says(/^(https:.*)$/m)))
+  running.type(String(end.headers['location']))
+  const { code, stdout, stderr } = await running.ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const claims = { name: 'Ada', email: 'ada@example.com', groups: ['sre'] }
+  expect(JSON.parse(stdout.split('\n')[1] ?? '')).toMatchObject({
+    claims: { ...claims, token_use: 'app' },
+    userinfo: claims,
+    refreshed: claims,
+  })
 })
 
 test('a code that comes twice ends what the first use made (26.3)', async () => {

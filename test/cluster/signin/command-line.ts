@@ -19,8 +19,17 @@ export function startTool(
   args: readonly string[],
   more: Readonly<Record<string, string>> = {},
 ): RunningCommand {
-  const env = cleanEnv({ XDG_CONFIG_HOME: home, HOME: home, ...more })
-  const child = spawn(process.execPath, [...programArgs(), ...args], { env })
+  const env = { XDG_CONFIG_HOME: home, HOME: home, ...more }
+  return startProgram(process.execPath, [...programArgs(), ...args], env)
+}
+
+/** Starts a program. @param env its environment, beside what each one needs */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): RunningCommand {
+  const child = spawn(program, args, { env: cleanEnv(env) })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (piece: Buffer) => {
