@@ -88,6 +88,8 @@ export async function startIdentityProvider(
     client_id: 'platform',
     // Without a secret: a Config in a repository may have all of it.
     token_endpoint_auth_method: 'none' as const,
+    // It is asked again about people who have signed in. A restart forgets them: within an hour they are gone.
+    grant_types: ['authorization_code', 'refresh_token'],
     redirect_uris: [`${publicUrl}/auth/oidc/callback`],
     post_logout_redirect_uris: [`${publicUrl}/login`],
   }

@@ -34,6 +34,8 @@ interface DeclaredClient {
   /** null = it is public. */
   readonly secret: string | null
   readonly redirectUris: readonly string[]
+  /** The first data key that means nothing: clientSecret, written wrong, would make a public client. null = there is none. */
+  readonly unknownKey: string | null
 }
 
 /** Whether a Secret declares an app. */
@@ -71,7 +73,11 @@ const inSettings = (
   // Generated clients send an empty text for an absent one (contract 1.2).
   secret: stringOf(clientSecret) || null,
   redirectUris: stringsOf(redirectURIs) ?? [],
+  // The schema of Config knows the fields.
+  unknownKey: null,
 })
+
+const DATA_KEYS: readonly string[] = ['name', 'clientId', 'clientSecret', 'redirectURIs']
 
 function inSecret(secret: Secret): DeclaredClient {
   const text = (key: string): string | null => secretText(secret, key)?.trim() ?? null
@@ -83,6 +89,7 @@ function inSecret(secret: Secret): DeclaredClient {
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== ''),
+    unknownKey: Object.keys(secret.data ?? {}).find((key) => !DATA_KEYS.includes(key)) ?? null,
   }
 }
 
@@ -92,12 +99,14 @@ const MOST_REDIRECTS = 50
 
 /** What keeps a client from working; null = nothing. */
 function faultOf(
-  { id, secret, redirectUris, place }: DeclaredClient,
+  { id, secret, redirectUris, unknownKey, place }: DeclaredClient,
   {
     declared,
     mayBeAny,
   }: { readonly declared: readonly DeclaredClient[]; readonly mayBeAny: boolean },
 ): string | null {
+  if (unknownKey !== null)
+    return `has data key ${unknownKey}, which is none of ${DATA_KEYS.join(', ')}`
   if (!ID.test(id)) return 'clientId must be 1 to 128 visible ASCII characters'
   const twin = declared.find((other) => other.id === id && other.place !== place)
   if (twin !== undefined) return `has the clientId of ${twin.place}, so neither works`

@@ -78,6 +78,7 @@ describe('the apps that work (26.2)', () => {
     ['no address', { redirectURIs: '' }, 'redirectURIs is empty'],
     ['a wrong address', { redirectURIs: `${URI}\nhttp://app.example` }, 'redirectURIs[1] must be'],
     ['*', { redirectURIs: '*' }, 'redirectURIs[0] is *'],
+    ['another key', { clientsecret: 'a secret' }, 'has data key clientsecret, which is none of'],
     ['51 addresses', { redirectURIs: `${URI}\n`.repeat(51) }, 'redirectURIs has more than 50'],
   ])(
     'are none with %s, which a sentence says by the name of the Secret alone',
