@@ -1,5 +1,6 @@
 // Signing in with a password on a real control plane, through the gateway (contract 25.2 to 25.5).
 import { expect, test } from 'vitest'
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
@@ -21,15 +22,16 @@ const post = (body: object, headers: Readonly<Record<string, string>> = {}) =>
   })
 
 /** The Login keys of a user, by name. */
-async function loginKeys(user: string): Promise<readonly string[]> {
+async function keysOf(user: string): Promise<readonly OwnedAccessKey[]> {
   const path = ['get', 'oak', '-o', 'json']
-  const { items } = JSON.parse(await mustKubectl(plane, path)) as {
-    items: { metadata: { name: string; deletionTimestamp?: string }; spec: { user?: string } }[]
-  }
-  return items
-    .filter(({ metadata, spec }) => spec.user === user && metadata.deletionTimestamp === undefined)
-    .map(({ metadata }) => metadata.name)
+  const { items } = JSON.parse(await mustKubectl(plane, path)) as { items: OwnedAccessKey[] }
+  return items.filter(
+    ({ metadata, spec }) => spec?.user === user && metadata.deletionTimestamp === undefined,
+  )
 }
+
+const loginKeys = async (user: string): Promise<readonly string[]> =>
+  (await keysOf(user)).map(({ metadata }) => metadata.name)
 
 test('a person signs in by the form, is shown who they are, and signs out; the key ends with that (25.2, 25.4)', async () => {
   await world.createUser('ada', { displayName: 'Ada' }, PASSWORD)
@@ -122,8 +124,12 @@ test('a changed password is in force at once and ends the keys of the old one; p
     { withinMs: 60_000 },
   )
   await eventuallyPasses(
-    'the key of the old password is gone',
-    async () => expect(await loginKeys('heidi')).toHaveLength(1),
+    'the key of the old password has ended for good',
+    async () => {
+      const conditions = (await keysOf('heidi')).flatMap(({ status }) => status?.conditions ?? [])
+      const reasons = conditions.filter(({ type }) => type === 'Ready').map(({ reason }) => reason)
+      expect(reasons.toSorted()).toEqual(['Active', 'IdentityGone'])
+    },
     SOON,
   )
   await world.settings.declare({
