@@ -1,6 +1,11 @@
 // Three replicas of the sign-in process, of which the leading one is paused, or killed at the worst moment, while people are asked for
 // again at a real provider that takes each refresh token once (contract 25.7, SL).
-import { createServer, type RequestListener } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -26,25 +31,28 @@ const sent: string[] = []
 /** Called once, after the provider has replaced a token and before its answer leaves. */
 let beforeAnswer: (() => void) | null = null
 
+/** Sees the refresh tokens of a request, and its answer before it leaves. */
+function watchRefresh(request: IncomingMessage, response: ServerResponse): void {
+  let body = ''
+  request.on('data', (piece: Buffer) => {
+    body += piece.toString()
+    const token = new URLSearchParams(body).get('refresh_token')
+    if (token !== null) sent.push(token)
+  })
+  const end = response.end.bind(response)
+  response.end = ((...args: Parameters<typeof end>) => {
+    if (body.includes('refresh_token')) {
+      beforeAnswer?.()
+      beforeAnswer = null
+    }
+    return end(...args)
+  }) as typeof response.end
+}
+
 async function startProvider(): Promise<string> {
   let answer: RequestListener = () => undefined
   const server = createServer((request, response) => {
-    const isToken = request.method === 'POST' && request.url === '/token'
-    if (!isToken) return void answer(request, response)
-    let body = ''
-    request.on('data', (piece: Buffer) => {
-      body += piece.toString()
-      const token = new URLSearchParams(body).get('refresh_token')
-      if (token !== null) sent.push(token)
-    })
-    const end = response.end.bind(response)
-    response.end = ((...args: Parameters<typeof end>) => {
-      if (body.includes('refresh_token')) {
-        beforeAnswer?.()
-        beforeAnswer = null
-      }
-      return end(...args)
-    }) as typeof response.end
+    if (request.method === 'POST' && request.url === '/token') watchRefresh(request, response)
     answer(request, response)
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -65,11 +73,9 @@ await world.settings.declare({
   platformHost: 'platform.example.com',
   auth: { oidc: { issuerUrl, clientId: 'platform', scopes: ['profile', 'offline_access'] } },
 })
-await eventuallyPasses(
-  'the provider is offered',
-  async () => expect((await browser().navigate(`${url}/login`)).text).toContain('Sign in with'),
-  SOON,
-)
+const isOffered = async (): Promise<void> =>
+  expect((await browser().navigate(`${url}/login`)).text).toContain('Sign in with')
+await eventuallyPasses('the provider is offered', isOffered, SOON)
 
 /** Signs a person in. @returns the name of the key */
 async function signIn(person: string): Promise<string> {
