@@ -117,6 +117,7 @@ function lead(
     settings: api.settings,
     clock,
     log,
+    warn: throttledWarnings(clock, log),
     signal,
   }
   void sweepSessions({ ...shared, users, passwords, graceMs: settings.removedProviderGraceMs })
@@ -126,7 +127,6 @@ function lead(
     intervalMs: settings.refreshIntervalMs,
     observer: metrics.refreshes,
     mayLead,
-    warn: throttledWarnings(clock, log),
   })
   lifecycle.onStop('refreshes of sessions', REFRESHES_STOP_WITHIN_MS, () => refreshes.drain())
 }

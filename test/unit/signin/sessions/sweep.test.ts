@@ -240,6 +240,32 @@ describe('the replica that leads (25.4, 25.7)', () => {
     expect(goneIn(world.cluster)).toBe('IdentityGone')
   })
 
+  it('says once a minute that sessions and groups cannot be written, however many there are', async () => {
+    const world = leader()
+    const many = [...Array(30).keys()].map((at) => String.fromCharCode(97 + (at % 25)))
+    for (const [at, letter] of many.entries()) {
+      const name = `login-${letter.repeat(25)}${at < 25 ? 'a' : 'b'}`
+      const stored = session({ name, user: `person-${at}` })
+      world.cluster.put(sessionSecret(stored, NAMESPACE) as never)
+      world.cluster.put({
+        kind: 'User',
+        metadata: { name: `person-${at}`, uid: 'uid-ada' },
+        status: { groups: [{ connector: 'oidc', name: 'dev' }] },
+      } as never)
+    }
+    world.follow()
+    world.cluster.before = () => {
+      throw refused(503, 'ServiceUnavailable')
+    }
+    world.sweeps()
+    await world.clock.advance(119_000)
+    const sentences = world.lines.flatMap(({ level, sentence }) =>
+      level === 'warn' ? [sentence] : [],
+    )
+    expect(sentences.length).toBeGreaterThan(1)
+    expect(sentences.length).toBeLessThanOrEqual(4)
+  })
+
   it('leaves the event loop to people who sign in, however many sessions there are', async () => {
     const world = leader()
     world.user({})
