@@ -110,6 +110,20 @@ describe('the replica that leads (25.4, 25.7)', () => {
     expect(status?.groups?.some(({ connector }) => connector === 'oidc')).toBe(false)
   })
 
+  it('leaves the groups to another User of the name (24.3)', async () => {
+    const world = await started()
+    world.cluster.put({
+      kind: 'User',
+      metadata: { name: 'ada', uid: 'uid-other' },
+      spec: { identities: [{ connector: 'oidc', subject: 'x#2' }] },
+      status: { groups: [{ connector: 'oidc', name: 'dev' }] },
+    } as never)
+    await world.clock.advance(60_000)
+    expect(goneIn(world.cluster)).toBe('IdentityGone')
+    const { status } = world.cluster.object('User', 'ada') as User
+    expect(status?.groups).toEqual([{ connector: 'oidc', name: 'dev' }])
+  })
+
   it('takes groups that no identity names, also without a session (24.3)', async () => {
     const world = await started({ endedMs: 1 })
     world.user({}, [
