@@ -117,6 +117,7 @@ function lead(
     settings: followed,
     clock,
     log,
+    warn: throttledWarnings(clock, log),
     signal,
   }
   void reportProviders({ ...shared, clients })
@@ -128,7 +129,6 @@ function lead(
     intervalMs: settings.refreshIntervalMs,
     observer: metrics.refreshes,
     mayLead,
-    warn: throttledWarnings(clock, log),
   })
   lifecycle.onStop('refreshes of sessions', REFRESHES_STOP_WITHIN_MS, () => refreshes.drain())
 }

@@ -36,11 +36,11 @@ const shownTime = <Rest extends object>({ atMs, ...rest }: Rest & { readonly atM
   ...rest,
 })
 
-/** The longest text of a report, in UTF-16 units: four times what an identity may have. */
-const LONGEST_TEXT = 65_536
+/** The longest text of a report, in UTF-16 units: a ConfigMap holds no longer one, and 200 groups have names of 200 KiB. */
+const LONGEST_TEXT = 1_048_576
 
-/** Levels of an identity: to write one with thousands of them would overflow the stack. */
-const MOST_LEVELS = 32
+/** Levels of an identity, twice those of a provider's answer: to write one with thousands of them would overflow the stack. */
+const MOST_LEVELS = 64
 
 /** The report in the text of the ConfigMap; null = the text is malformed or too long, and says nothing. */
 export function identityReportIn(text: string): IdentityReport | null {

@@ -2,6 +2,7 @@
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
+import type { Warn } from '../../runtime/log-throttle.ts'
 import type { SignInUsers } from './sign-in-user.ts'
 import { type StatusDeps, readUser, recordGroups } from './writes.ts'
 
@@ -10,13 +11,14 @@ interface StrayGroupsDeps extends StatusDeps {
   readonly users: SignInUsers
   readonly eventLoop: EventLoopShare
   readonly log: Log
+  readonly warn: Warn
   /** Ends the work. */
   readonly signal: AbortSignal
 }
 
 /** One round over all Users. One that can't be written now has its turn in the next round. */
 export async function clearStrayGroups(deps: StrayGroupsDeps): Promise<void> {
-  const { users, eventLoop, log, signal } = deps
+  const { users, eventLoop, warn, signal } = deps
   for (const { username, strayConnectors } of users.store.values()) {
     await eventLoop.waitForTurn()
     if (signal.aborted) return
@@ -25,7 +27,7 @@ export async function clearStrayGroups(deps: StrayGroupsDeps): Promise<void> {
       await clearGroups(username, deps)
     } catch (err) {
       if (!isConflict(err))
-        log.warn({ err, user: username }, 'groups of a User cannot be written, trying again')
+        warn('groups', { err, user: username }, 'groups of a User cannot be written, trying again')
     }
   }
 }

@@ -65,9 +65,9 @@ class RefreshLoop {
   readonly #ending = new AbortController()
 
   constructor(options: RefreshOptions) {
-    const { secrets, settings, intervalMs } = options
+    const { secrets, settings, intervalMs, clock } = options
     this.#options = options
-    this.#schedule = new RefreshSchedule(intervalMs)
+    this.#schedule = new RefreshSchedule(intervalMs, clock)
     this.#rounds = new Rounds(options)
     const wake = (): void => this.#rounds.wake()
     this.#schedule.follow(secrets, wake)

@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { type Clock, sleep, withTimeout } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Warn } from '../../runtime/log-throttle.ts'
-import { creationSwitches, keptGroups } from '../people/groups.ts'
+import { creationSwitches, keptGroups, mergedMemberships } from '../people/groups.ts'
 import { type PeopleDeps, makeTeams, readUser, recordGroups } from '../people/writes.ts'
 import type { ProviderIdentity, ProviderRefresh, ProviderTokens } from '../providers/provider.ts'
 import { reportIdentity } from '../sessions/identity-reports.ts'
@@ -80,13 +80,16 @@ export async function refreshSession(
     const identity = await withTimeout(clock, ANSWERED_WITHIN_MS, (late) =>
       provider.ask(session, (tokens) => asking.keep(tokens), AbortSignal.any([signal, late])),
     )
-    return await settle(identity, { ...due, session: asking.session }, deps)
+    return await settle(identity, asking, { ...due, session: asking.session }, deps)
   } catch (error) {
+    // The call may be given up while its tokens are being stored.
+    await asking.settled()
     const failure = refreshFailure(error, hasDoubt(session.tokens, before, clock.nowMs()))
     if (failure.kind === 'gone')
       return endSession({ ...due, session: asking.session }, failure, deps)
     warnOf(error, session, deps)
-    if (failure.isAnswered) await asking.noteAnswer()
+    // An answer without tokens tells nothing of those that an earlier answer may have had.
+    if (failure.isAnswered && !before.isUnanswered) await asking.noteAnswer()
     return 'failed'
   }
 }
@@ -136,6 +139,7 @@ const KEEP_AGAIN_MS = 500
 class Asking {
   readonly #deps: RefreshDeps
   #session: SignInSession
+  #kept: Promise<void> = Promise.resolve()
 
   constructor({ session }: StoredSession, deps: RefreshDeps) {
     this.#session = session
@@ -151,7 +155,17 @@ class Asking {
    *
    * @throws StatusError, NoResponseError
    */
-  async keep(tokens: ProviderTokens): Promise<void> {
+  keep(tokens: ProviderTokens): Promise<void> {
+    this.#kept = this.#keep(tokens)
+    return this.#kept
+  }
+
+  /** Waits for the end of `keep`. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#kept.catch(() => undefined)
+  }
+
+  async #keep(tokens: ProviderTokens): Promise<void> {
     const { clock } = this.#deps
     for (let tries = 1; ; tries += 1) {
       try {
@@ -169,17 +183,28 @@ class Asking {
     await this.#change((refresh) => ({ refresh: answered(refresh) }))
   }
 
+  /** Stores that the provider has confirmed the person, with the tokens that were verified after they were kept. */
+  confirm(atMs: number, { tokens: { idToken } }: ProviderIdentity): Promise<void> {
+    return this.#change((_, { tokens }) => ({
+      refresh: confirmedAt(atMs),
+      tokens: idToken === null ? tokens : { ...tokens, idToken },
+    }))
+  }
+
   async #change(
-    change: (refresh: RefreshState) => Partial<Pick<SignInSession, 'tokens' | 'refresh'>>,
+    change: (
+      refresh: RefreshState,
+      session: SignInSession,
+    ) => Partial<Pick<SignInSession, 'tokens' | 'refresh'>>,
   ): Promise<void> {
     const { name, refresh } = this.#session
-    // Whoever has asked since knows more.
+    // Whoever has asked since knows more, and a session that has ended gets no tokens again.
     const stored = await changeSession(
       name,
       (now) =>
-        now.refresh === null || now.refresh.askedMs !== refresh?.askedMs
+        now.endedMs !== null || now.refresh === null || now.refresh.askedMs !== refresh?.askedMs
           ? null
-          : change(now.refresh),
+          : change(now.refresh, now),
       'refresh',
       this.#deps,
     )
@@ -197,6 +222,7 @@ interface AnsweredSession extends Pick<DueSession, 'keyUid' | 'state'> {
 /** Stores what the provider said: in the key, in the User, and in the session last. */
 async function settle(
   identity: ProviderIdentity,
+  asking: Asking,
   answer: AnsweredSession,
   deps: RefreshDeps,
 ): Promise<RefreshResult> {
@@ -207,21 +233,17 @@ async function settle(
   const user = confirmedUser(identity.subject, session, await readUser(session.user, deps.people))
   if (isGone(user)) return endSession(answer, user, deps)
   const groups = keptGroups(identity, state.groupFilter)
+  // Too many are refused before the key is confirmed: it would live on with groups that the person has lost.
+  mergedMemberships(user.memberships, connector, groups)
   const atMs = deps.clock.nowMs()
   const said = keyIdentity(connector, identity, groups) as JsonMap
   await reportIdentity({ name, uid: keyUid }, { refreshed: { atMs, identity: said } }, deps)
   await recordGroups(user, connector, groups, deps.people)
   if (creationSwitches(state.settings, connector).teams)
     await makeTeams(connector, groups, deps.people)
-  const confirmed = ({ refresh, tokens }: SignInSession) =>
-    refresh && { refresh: confirmedAt(atMs), tokens: { ...tokens, ...verifiedSince(identity) } }
-  await changeSession(name, confirmed, 'refresh', deps)
+  await asking.confirm(atMs, identity)
   return 'refreshed'
 }
-
-/** The tokens that were verified after they were kept. */
-const verifiedSince = ({ tokens: { idToken } }: ProviderIdentity): Partial<ProviderTokens> =>
-  idToken === null ? {} : { idToken }
 
 /** Ends a session whose person is gone: the key first, then the groups, and the session with its tokens last. */
 async function endSession(
@@ -230,11 +252,12 @@ async function endSession(
   deps: RefreshDeps,
 ): Promise<RefreshResult> {
   const { people, clock, log } = deps
-  const { name, user: username, provider: connector } = session
+  const { name, user: username, userUid, provider: connector } = session
   const atMs = clock.nowMs()
   await reportIdentity({ name, uid: keyUid }, { gone: { atMs, reason } }, deps)
   const user = losesGroups ? await readUser(username, people) : null
-  if (user !== null) await recordGroups(user, connector, [], people)
+  // Another User of that name may be another person.
+  if (user?.uid === userUid) await recordGroups(user, connector, [], people)
   await changeSession(name, () => endedSession(atMs), 'end', deps)
   const fields = { session: name, user: username, provider: connector, reason, because }
   log.info(fields, 'session ended: the person is gone at the sign-in provider')

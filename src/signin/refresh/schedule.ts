@@ -1,7 +1,8 @@
 // Which session is refreshed next (contract 25.7): of each, only its times are kept in memory.
 import type { Secret } from '../../api/objects.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
-import { nextAskMs } from '../sessions/refresh-state.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { isAhead, nextAskMs } from '../sessions/refresh-state.ts'
 import { type SignInSession, sessionIn } from '../sessions/session.ts'
 
 /** A session that is refreshed. */
@@ -18,9 +19,11 @@ export class RefreshSchedule {
   /** Epoch milliseconds, by name: what has just been tried, and is written by others or not at all now. */
   readonly #postponed = new Map<string, number>()
   readonly #intervalMs: number
+  readonly #clock: Clock
 
-  constructor(intervalMs: number) {
+  constructor(intervalMs: number, clock: Clock) {
     this.#intervalMs = intervalMs
+    this.#clock = clock
   }
 
   /** Follows the Secrets of the sign-in namespace. @param changed after each change of a session */
@@ -39,7 +42,10 @@ export class RefreshSchedule {
       return this.#sessions.delete(name)
     }
     const { provider, subject, refresh, tokens } = session
-    const nextMs = nextAskMs(name, refresh, this.#intervalMs, tokens.refreshEndsMs)
+    const nowMs = this.#clock.nowMs()
+    const nextMs = isAhead(refresh, nowMs)
+      ? nowMs
+      : nextAskMs(name, refresh, this.#intervalMs, tokens.refreshEndsMs)
     const { confirmedMs } = refresh
     this.#sessions.set(name, { name, provider, subject, nextMs, confirmedMs })
     return true
@@ -47,7 +53,7 @@ export class RefreshSchedule {
 
   /** Leaves a session alone until then, in epoch milliseconds, whatever its times say. */
   postpone(name: string, untilMs: number): void {
-    this.#postponed.set(name, untilMs)
+    if (this.#sessions.has(name)) this.#postponed.set(name, untilMs)
   }
 
   /** The session whose time comes, or came, first; null = there is none. */

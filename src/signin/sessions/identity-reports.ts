@@ -28,7 +28,7 @@ interface KeyOfReport {
 /** What is new of a person. */
 type ReportNews = Partial<Pick<IdentityReport, 'refreshed' | 'gone'>>
 
-/** Writes what is new; what was reported before stays. A person who is gone stays so, for the reason that was first. */
+/** Writes what is new; what was reported before stays until the person is gone. A person who is gone stays so, for the reason that was first. */
 export async function reportIdentity(
   key: KeyOfReport,
   news: ReportNews,
@@ -37,23 +37,21 @@ export async function reportIdentity(
   const stored = await client.get<ConfigMap>(CONFIG_MAPS, { namespace, name: key.name })
   const before = identityReportIn(stored?.data?.[REPORT_DATA_KEY] ?? '')
   const isSameKey = before?.keyUid === key.uid
-  const report: IdentityReport = {
-    keyUid: key.uid,
-    refreshed: news.refreshed ?? (isSameKey ? before.refreshed : null),
-    gone: (isSameKey ? before.gone : null) ?? news.gone ?? null,
-  }
+  const gone = (isSameKey ? before.gone : null) ?? news.gone ?? null
+  const known = news.refreshed ?? (isSameKey ? before.refreshed : null)
+  // A key whose person is gone is refreshed no more, and no size of an identity may keep its end from being written.
+  const report: IdentityReport = { keyUid: key.uid, refreshed: gone === null ? known : null, gone }
   const data = { [REPORT_DATA_KEY]: identityReportText(report) }
+  const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, ...key }
+  // Also of one that was edited: the operator sees only those with the label.
+  const labels = { ...stored?.metadata.labels, [IDENTITY_REPORT_LABEL]: 'true' }
+  const marks = { labels, ownerReferences: [owner] }
   if (stored !== null) {
-    await client.replace(CONFIG_MAPS, { ...stored, data } as ConfigMap, 'report')
+    const metadata = { ...stored.metadata, ...marks }
+    await client.replace(CONFIG_MAPS, { ...stored, metadata, data } as ConfigMap, 'report')
     return
   }
-  const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, ...key }
-  const metadata = {
-    name: key.name,
-    namespace,
-    labels: { [IDENTITY_REPORT_LABEL]: 'true' },
-    ownerReferences: [owner],
-  }
+  const metadata = { name: key.name, namespace, ...marks }
   const object = { apiVersion: apiVersionOf(CONFIG_MAPS), kind: CONFIG_MAPS.kind, metadata, data }
   await client.create(CONFIG_MAPS, object, 'create')
 }

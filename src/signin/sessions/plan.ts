@@ -44,7 +44,8 @@ export function sessionStep(
   const because = endedMs === null ? endOf(swept, graceMs, nowMs) : null
   if (because !== null)
     return keyUid === null ? { kind: 'discard', because } : { kind: 'gone', because, keyUid }
-  const isNoted = (removedMs === null) === isSetUp
+  // A time ahead is of a clock that was wrong, and would keep the session until it has come.
+  const isNoted = isSetUp ? removedMs === null : removedMs !== null && removedMs <= nowMs
   if (endedMs === null && graceMs !== null && !isNoted)
     return { kind: 'noteRemoved', removedMs: isSetUp ? null : nowMs }
   if (isOwned || nowMs - madeMs < KEPT_MS) return { kind: 'keep' }

@@ -63,6 +63,13 @@ export function nextAskMs(
   return confirmedMs + Math.min(waitMs, Math.round(halfMs))
 }
 
+/** By how much the clocks of two replicas may differ. */
+const CLOCK_SKEW_MS = 60_000
+
+/** Whether the times are of a clock that was wrong: who waited for them would ask nobody until then. */
+export const isAhead = ({ confirmedMs, askedMs }: RefreshState, nowMs: number): boolean =>
+  (askedMs ?? confirmedMs) > nowMs + CLOCK_SKEW_MS
+
 /** A number from 0 to 1 that is the same for the same text. */
 const fractionOf = (text: string): number =>
   createHash('sha256').update(text).digest().readUInt32BE() / 0xff_ff_ff_ff

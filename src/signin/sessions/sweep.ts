@@ -5,6 +5,7 @@ import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import { Rounds } from '../../runtime/concurrency/rounds.ts'
+import type { Warn } from '../../runtime/log-throttle.ts'
 import { type PasswordHashes, readPasswordDigest } from '../people/password-hashes.ts'
 import type { SignInUsers } from '../people/sign-in-user.ts'
 import { clearStrayGroups } from '../people/stray-groups.ts'
@@ -30,6 +31,8 @@ interface SweepOptions extends Pick<SessionDeps, 'client' | 'namespace' | 'clock
   readonly settings: FollowedSignInSettings
   /** `--removed-provider-grace`, in milliseconds; null = sessions outlive their provider. */
   readonly graceMs: number | null
+  /** All sessions fail together while the API server is away. */
+  readonly warn: Warn
   /** Ends the work. */
   readonly signal: AbortSignal
 }
@@ -63,7 +66,7 @@ export async function sweepSessions(options: SweepOptions): Promise<void> {
 
 /** One round over all sessions. A session that can't be written now has its turn in the next round. */
 async function sweepOnce(options: SweepOptions, eventLoop: EventLoopShare): Promise<void> {
-  const { secrets, graceMs, clock, log, signal } = options
+  const { secrets, graceMs, clock, warn, signal } = options
   for (const { object: secret } of secrets.values()) {
     await eventLoop.waitForTurn()
     if (signal.aborted) return
@@ -75,7 +78,11 @@ async function sweepOnce(options: SweepOptions, eventLoop: EventLoopShare): Prom
       await perform(step, { session, secret }, options)
     } catch (err) {
       if (!isConflict(err) && !isNotFound(err))
-        log.warn({ err, session: session.name }, 'a session cannot be written, trying again')
+        warn(
+          'sessions',
+          { err, session: session.name },
+          'a session cannot be written, trying again',
+        )
     }
   }
 }

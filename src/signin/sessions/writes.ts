@@ -98,7 +98,8 @@ const MOST_TRIES = 4
  * Changes a session as it is stored now.
  *
  * @param change of the session as it is; null = it stays
- * @returns null = it does not exist, stays, or was changed by others several times in a row
+ * @returns null = it does not exist, or stays
+ * @throws StatusError 409 when it was changed by others several times in a row
  */
 export async function changeSession(
   name: string,
@@ -106,17 +107,16 @@ export async function changeSession(
   reason: SessionWriteReason,
   deps: Pick<SessionDeps, 'client' | 'namespace'>,
 ): Promise<StoredSession | null> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  for (let tries = 1; ; tries += 1) {
     const stored = await readSession(name, deps)
     const changes = stored && change(stored.session)
     if (stored === null || changes === null) return null
     try {
       return await updateSession(stored, changes, reason, deps)
     } catch (error) {
-      if (!isConflict(error)) throw error
+      if (!isConflict(error) || tries === MOST_TRIES) throw error
     }
   }
-  return null
 }
 
 /** The changes that end a session: its tokens go. */

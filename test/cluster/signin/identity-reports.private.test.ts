@@ -196,6 +196,18 @@ test('reports that are stale, of another key or malformed change nothing, nor do
   expect(malformed).toHaveLength(2)
 })
 
+test('an identity with 200 groups of the longest names stands in the key (24.1, 25.7)', async () => {
+  const key = await signedIn()
+  const groups = Array.from({ length: 200 }, (_, at) => `${at}`.padEnd(1024, 'ü'))
+  await report(key.object, textOf(key.object, { refreshed: refreshedNow({ groups }) }))
+  const { spec } = await keys.until(
+    key.object,
+    'has groups',
+    ({ spec: { identity } }) => identity?.groups !== undefined,
+  )
+  expect(spec.identity?.groups).toEqual(groups)
+})
+
 test('an identity that the schema refuses changes nothing, is not tried again and again, and is not logged', async () => {
   const key = await signedIn()
   const identity = { username: 'ada', groups: ['a secret group', ''] }

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest'
 import type { Secret } from '../../../src/api/objects.ts'
 import { fullObject, Store } from '../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
+import { throttledWarnings } from '../../../src/runtime/log-throttle.ts'
 import { PasswordHashes } from '../../../src/signin/people/password-hashes.ts'
 import { SignInUsers } from '../../../src/signin/people/sign-in-user.ts'
 import {
@@ -91,6 +92,7 @@ export function leader(differs: Partial<SignInSession> = {}) {
         passwords,
         graceMs: GRACE_MS,
         clock: swept,
+        warn: throttledWarnings(swept, log),
         signal: stop.signal,
       }),
   }

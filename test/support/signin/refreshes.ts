@@ -1,12 +1,18 @@
 // Refreshes of sessions, on a cluster in memory, at a provider that replaces each refresh token.
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { GrantEnded, SignInRefused } from '../../../src/domain/signin/refusals.ts'
-import type { ProviderIdentity, SignInProvider } from '../../../src/signin/providers/provider.ts'
+import type {
+  KnownAccount,
+  ProviderIdentity,
+  ProviderTokens,
+  SignInProvider,
+} from '../../../src/signin/providers/provider.ts'
 import { type RefreshObserver, refreshSessions } from '../../../src/signin/refresh/refresh-loop.ts'
 import { confirmedAt } from '../../../src/signin/sessions/refresh-state.ts'
 import type { SignInSession } from '../../../src/signin/sessions/session.ts'
-import { leader, stateWith } from './leader.ts'
-import { START_MS, SUBJECT } from './stored-session.ts'
+import { changeSession } from '../../../src/signin/sessions/writes.ts'
+import { leader, NAMESPACE, stateWith } from './leader.ts'
+import { NAME, START_MS, SUBJECT } from './stored-session.ts'
 import { fakeProvider, identityOf } from './world.ts'
 
 /** `--identity-refresh-interval`. */
@@ -32,6 +38,10 @@ export class RotatingProvider {
   lateFault: Error | null = null
   /** Awaited before the answer. */
   delay: Promise<void> = Promise.resolve()
+  /** The ID token of its answers; null = they have none. */
+  newIdToken: string | null = null
+  /** Whether its caller is told of the abort before it has answered. */
+  isImpatient = false
   /** Whether the settings name the provider that vouched for the accounts. */
   isSame = true
   #valid = 'secret-0'
@@ -43,21 +53,29 @@ export class RotatingProvider {
       kind: 'oidc',
       refresh: {
         knows: () => this.isSame,
-        isPossible: ({ refreshToken }) => refreshToken !== null,
-        ask: async ({ tokens: { refreshToken } }, keep) => {
-          this.asks.push(refreshToken)
-          await this.delay
-          if (this.fault !== null) throw this.fault
-          if (refreshToken !== this.#valid)
-            throw new GrantEnded('the token endpoint says invalid_grant')
-          this.#valid = `secret-${this.asks.length}`
-          const tokens = { refreshToken: this.#valid, accessToken: 'secret-new', idToken: null }
-          await keep(tokens)
-          if (this.lateFault !== null) throw this.lateFault
-          return identityOf({ subject: SUBJECT, tokens, ...this.identity })
+        isPossible: ({ accessToken }) => accessToken !== null,
+        ask: (account, keep, signal) => {
+          const answer = this.#answer(account, keep)
+          return this.isImpatient ? Promise.race([answer, abortOf(signal)]) : answer
         },
       },
     }
+  }
+
+  async #answer(
+    { tokens: { refreshToken } }: KnownAccount,
+    keep: (tokens: ProviderTokens) => Promise<void>,
+  ): Promise<ProviderIdentity> {
+    this.asks.push(refreshToken)
+    await this.delay
+    if (this.fault !== null) throw this.fault
+    if (refreshToken !== this.#valid) throw new GrantEnded('the token endpoint says invalid_grant')
+    this.#valid = `secret-${this.asks.length}`
+    const tokens = { refreshToken: this.#valid, accessToken: 'secret-new', idToken: null }
+    await keep(tokens)
+    if (this.lateFault !== null) throw this.lateFault
+    const verified = { ...tokens, idToken: this.newIdToken }
+    return identityOf({ subject: SUBJECT, tokens: verified, ...this.identity })
   }
 
   /** As if the account had been closed. */
@@ -65,6 +83,11 @@ export class RotatingProvider {
     this.#valid = 'none'
   }
 }
+
+const abortOf = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(AWAY))
+  })
 
 /** A provider that is away. */
 export const AWAY = new SignInRefused('provider_unreachable', 'no answer of the provider')
@@ -112,4 +135,34 @@ export function refreshing(differs: Partial<SignInSession> = {}) {
     })
   }
   return { ...world, rotating, results, overdue, loop }
+}
+
+/** Moves the clock until the provider is asked. */
+export async function untilAsked({
+  clock,
+  rotating,
+}: Pick<ReturnType<typeof refreshing>, 'clock' | 'rotating'>): Promise<void> {
+  for (let ms = 0; ms < LATEST_MS && rotating.asks.length === 0; ms += 1000)
+    await clock.advance(1000)
+  expect(rotating.asks).toHaveLength(1)
+}
+
+/** Changes the session as another replica does. */
+export async function changeStored(
+  { cluster }: Pick<ReturnType<typeof refreshing>, 'cluster'>,
+  changes: Partial<SignInSession>,
+): Promise<void> {
+  const { client } = cluster
+  await changeSession(NAME, () => changes, 'end', { client, namespace: NAMESPACE })
+}
+
+/** A world whose loop has run until the session had its turn. */
+export async function refreshed(
+  set: (world: ReturnType<typeof refreshing>) => void = () => undefined,
+) {
+  const world = refreshing()
+  set(world)
+  world.loop()
+  await world.clock.advance(LATEST_MS)
+  return world
 }

@@ -144,10 +144,10 @@ describe('what the store keeps of a report', () => {
     { name: 'nothing of a refresh with a time in words', text: text({ refreshed: { time: 'now', identity } }), kept: null },
     { name: 'nothing of an end for another reason', text: text({ gone: { time, reason: 'Whatever' } }), kept: null },
     { name: 'an end beside a malformed refresh', text: text({ refreshed: {}, gone: { time, reason: 'IdentityGone' } }), kept: gone('IdentityGone', 50.5) },
-    { name: 'an identity of some levels', text: text({ refreshed: { time, identity: nested(30) } }), kept: refreshed(50.5) },
-    { name: 'nothing of an identity of more', text: text({ refreshed: { time, identity: nested(40) } }), kept: null },
+    { name: 'an identity of some levels', text: text({ refreshed: { time, identity: nested(62) } }), kept: refreshed(50.5) },
+    { name: 'nothing of an identity of more', text: text({ refreshed: { time, identity: nested(66) } }), kept: null },
     { name: 'nothing of lists within lists', text: `{"keyUid":"uid-ci","refreshed":{"time":"${time}","identity":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}}`, kept: null },
-    { name: 'nothing of a text that is too long', text: text({ refreshed: { time, identity: { a: 'x'.repeat(65_536) } } }), kept: null },
+    { name: 'nothing of a text that is too long', text: text({ refreshed: { time, identity: { a: 'x'.repeat(1_048_576) } } }), kept: null },
   ])('$name', ({ text: stored, kept }) => {
     expect(storedReportOf(reportObject(stored)).said).toEqual(kept)
   })

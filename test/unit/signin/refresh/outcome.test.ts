@@ -6,7 +6,9 @@ import {
   SignInRefused,
 } from '../../../../src/domain/signin/refusals.ts'
 import { signInUserOf } from '../../../../src/signin/people/sign-in-user.ts'
+import { createOutgoing } from '../../../../src/signin/providers/outgoing.ts'
 import { confirmedUser, refreshFailure } from '../../../../src/signin/refresh/outcome.ts'
+import { manualClock } from '../../../support/manual-clock.ts'
 import { storedSession, SUBJECT } from '../../../support/signin/stored-session.ts'
 
 const GONE = ['groups_required', 'domain_refused']
@@ -30,6 +32,17 @@ describe('what follows from an answer that is not good (25.7, SM)', () => {
       ? { kind: 'gone', reason: 'IdentityGone', losesGroups: true }
       : { kind: 'failed', isAnswered: !SILENT.includes(reason) }
     expect(refreshFailure(new SignInRefused(reason, 'x'), true)).toMatchObject(expected)
+  })
+
+  it('is that no token was replaced where there was no connection', async () => {
+    const send = createOutgoing({
+      configured: new URL('https://provider.example'),
+      resolve: (_, __, found) => found(Object.assign(new Error('x'), { code: 'ENOTFOUND' }), []),
+      clock: manualClock(0),
+    })
+    const call = { url: 'https://provider.example/token', headers: {}, body: null }
+    const error: unknown = await send(call, AbortSignal.timeout(5000)).catch((err: unknown) => err)
+    expect(refreshFailure(error, false)).toEqual({ kind: 'failed', isAnswered: true })
   })
 
   it('leaves in doubt what a fault of this program or of the API server has left', () => {

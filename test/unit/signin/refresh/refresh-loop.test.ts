@@ -1,44 +1,39 @@
 import { describe, expect, it } from 'vitest'
 import type { User } from '../../../../src/api/user.gen.ts'
 import { SignInRefused } from '../../../../src/domain/signin/refusals.ts'
-import type { ProviderTokens } from '../../../../src/signin/providers/provider.ts'
-import { sessionSecret, type SignInSession } from '../../../../src/signin/sessions/session.ts'
+import { NO_TOKENS } from '../../../../src/signin/sessions/session.ts'
+import { endedSession } from '../../../../src/signin/sessions/writes.ts'
 import { goneIn, reportIn } from '../../../support/signin/identity-reports.ts'
-import { NAMESPACE, stateWith, storedIn } from '../../../support/signin/leader.ts'
+import { stateWith, storedIn } from '../../../support/signin/leader.ts'
 import {
   AWAY,
   INTERVAL_MS,
   LATEST_MS,
-  REFRESHED,
-  RotatingProvider,
+  changeStored,
+  refreshed,
   refreshing,
+  untilAsked,
 } from '../../../support/signin/refreshes.ts'
-import { NAME, START_MS, storedSession } from '../../../support/signin/stored-session.ts'
+import { NAME, START_MS, SUBJECT } from '../../../support/signin/stored-session.ts'
 
 const groupsOf = ({ cluster }: ReturnType<typeof refreshing>) =>
   (cluster.object('User', 'ada') as User).status?.groups ?? []
+const NO_TEAMS = { auth: { disableTeamCreation: true } }
+const ADA = [{ connector: 'oidc', subject: SUBJECT }]
 const DEV = { connector: 'oidc', name: 'dev' }
 const named = (...names: readonly string[]) => ({
   groups: names.map((name) => ({ name, displayName: null })),
 })
 
-/** A world whose loop has run until the session had its turn. */
-async function refreshed(set: (world: ReturnType<typeof refreshing>) => void = () => undefined) {
-  const world = refreshing()
-  set(world)
-  world.loop()
-  await world.clock.advance(LATEST_MS)
-  return world
-}
-
 describe('a refresh (25.7)', () => {
   it('comes after the interval, give or take a tenth', async () => {
-    const { loop, clock, rotating } = refreshing()
+    const { loop, clock, rotating, overdue } = refreshing()
     loop()
     await clock.advance(INTERVAL_MS * 0.9 - 1)
     expect(rotating.asks).toEqual([])
     await clock.advance(INTERVAL_MS * 0.2 + 1)
     expect(rotating.asks).toEqual(['secret-0'])
+    expect(new Set(overdue)).toEqual(new Set([0]))
   })
 
   it('comes again and again, each time with the newest token', async () => {
@@ -46,6 +41,14 @@ describe('a refresh (25.7)', () => {
     await clock.advance(3 * INTERVAL_MS)
     expect(rotating.asks.length).toBeGreaterThan(2)
     expect(rotating.asks).toEqual(rotating.asks.map((_, at) => `secret-${at}`))
+  })
+
+  it('keeps the ID token that was verified, for answers without one and for signing out', async () => {
+    const world = await refreshed(({ rotating }) => {
+      rotating.newIdToken = 'secret-new-id'
+    })
+    const { tokens } = storedIn(world.cluster) ?? {}
+    expect(tokens).toMatchObject({ refreshToken: 'secret-1', idToken: 'secret-new-id' })
   })
 
   it('says that it asks, then stores tokens, identity, groups, Teams, and that it is done (SL)', async () => {
@@ -61,6 +64,14 @@ describe('a refresh (25.7)', () => {
       expect.stringMatching(/^create Team oidc-dev-/),
       `replace Secret ${NAME}`,
     ])
+  })
+
+  it('makes no Teams where the settings forbid it (25.4)', async () => {
+    const { cluster, results } = await refreshed(({ rotating, around }) => {
+      rotating.identity = named('dev')
+      around.state = { ...(around.state ?? stateWith()), settings: NO_TEAMS }
+    })
+    expect([cluster.all('Team'), results]).toEqual([[], ['oidc refreshed']])
   })
 
   it('reports what the provider says now, for the key', async () => {
@@ -103,8 +114,43 @@ describe('a refresh (25.7)', () => {
     ])
   })
 
-  it('is none of a session without a key, one that is over, and one that is not refreshed', async () => {
-    for (const differs of [{ keyUid: null }, { endedMs: START_MS }, { refresh: null }]) {
+  it('confirms no person while groupsFilters are unusable', async () => {
+    const { cluster } = await refreshed(({ around }) => {
+      around.state = { ...(around.state ?? stateWith()), groupFilter: null }
+    })
+    expect(reportIn(cluster)).toBeNull()
+  })
+
+  it('confirms no person with too many groups: the key would live on with those that are lost', async () => {
+    const before = [DEV, { connector: 'saml', name: 'ops' }]
+    const world = await refreshed(({ user, rotating }) => {
+      user({ identities: [...ADA, { connector: 'saml', subject: 'x#1' }] }, before)
+      rotating.identity = named(...Array.from({ length: 200 }, (_, at) => `group-${at}`))
+    })
+    expect([reportIn(world.cluster), groupsOf(world)]).toEqual([null, before])
+    expect(world.results.at(-1)).toBe('oidc failed')
+  })
+
+  it('gives a session no tokens again that has ended meanwhile', async () => {
+    const world = refreshing()
+    const answer = Promise.withResolvers<void>()
+    world.rotating.delay = answer.promise
+    world.rotating.newIdToken = 'secret-new-id'
+    world.loop()
+    await untilAsked(world)
+    await changeStored(world, endedSession(7))
+    answer.resolve()
+    await world.clock.advance(0)
+    expect(storedIn(world.cluster)).toMatchObject({ endedMs: 7, tokens: NO_TOKENS })
+  })
+
+  it('is none of a session without a key, one that is over, one that is not refreshed, and one without tokens', async () => {
+    for (const differs of [
+      { keyUid: null },
+      { endedMs: START_MS },
+      { refresh: null },
+      { tokens: NO_TOKENS },
+    ]) {
       const { loop, clock, rotating } = refreshing(differs)
       loop()
       await clock.advance(3 * INTERVAL_MS)
@@ -167,125 +213,18 @@ describe('a person who is gone at the provider (25.7, SM)', () => {
     expect(reportIn(world.cluster)?.refreshed).toBeNull()
   })
 
+  it('leaves another User of the name the groups', async () => {
+    const world = await gone(({ cluster }) => {
+      const metadata = { name: 'ada', uid: 'uid-other' }
+      cluster.put({ kind: 'User', metadata, status: { groups: [DEV] } } as never)
+    })
+    expect(groupsOf(world)).toEqual([DEV])
+  })
+
   it('is one whose account has left identities of the User', async () => {
-    const world = await gone(({ user }) => user({ identities: [] }))
+    const world = await gone(({ user }) => user({ identities: [] }, [DEV]))
+    expect(groupsOf(world)).toEqual([])
     expect(world.results).toEqual(['oidc identity_gone'])
-  })
-})
-
-describe('a provider that does not answer (25.7, SM)', () => {
-  it.each([23, 25])('for %i hours changes nothing, and is asked again', async (hours) => {
-    const world = refreshing()
-    world.rotating.fault = AWAY
-    world.user({}, [DEV])
-    world.loop()
-    await world.clock.advance(hours * 3_600_000)
-    expect([reportIn(world.cluster), groupsOf(world)]).toEqual([null, [DEV]])
-    expect(storedIn(world.cluster)?.endedMs).toBeNull()
-    expect(world.rotating.asks.length).toBeGreaterThan(hours - 2)
-    expect(world.rotating.asks.length).toBeLessThan(hours + 8)
-    expect(world.overdue.at(-1)).toBeGreaterThan((hours - 2) * 3600)
-    world.rotating.fault = null
-    await world.clock.advance(INTERVAL_MS)
-    expect(reportIn(world.cluster)?.refreshed?.atMs).toBeGreaterThan(START_MS + hours * 3_600_000)
-    await world.clock.advance(0)
-    expect(world.overdue.at(-1)).toBe(0)
-  })
-
-  it('is asked after 1, 2, 4 … minutes', async () => {
-    const world = await refreshed(({ rotating }) => {
-      rotating.fault = AWAY
-    })
-    const before = world.rotating.asks.length
-    expect(before).toBeGreaterThanOrEqual(1)
-    await world.clock.advance(INTERVAL_MS)
-    expect(world.rotating.asks.length - before).toBeLessThanOrEqual(6)
-  })
-
-  it('whose token has ended by its time means that the person signs in again', async () => {
-    const tokens = { ...REFRESHED.tokens, refreshEndsMs: START_MS + 120_000 } as ProviderTokens
-    const world = refreshing({ tokens })
-    world.rotating.fault = AWAY
-    world.loop()
-    await world.clock.advance(60_000)
-    expect(world.rotating.asks).toEqual(['secret-0'])
-    world.rotating.fault = new SignInRefused('provider_unusable', 'x')
-    await world.clock.advance(60_000)
-    world.rotating.fault = null
-    world.rotating.close()
-    await world.clock.advance(INTERVAL_MS)
-    expect(goneIn(world.cluster)).toBe('SignInAgain')
-  })
-
-  it('with its groups keeps the new token all the same', async () => {
-    const world = await refreshed(({ rotating }) => {
-      rotating.lateFault = new SignInRefused('groups_unreadable', 'the list')
-    })
-    const { length } = world.rotating.asks
-    expect(storedIn(world.cluster)?.tokens.refreshToken).toBe(`secret-${length}`)
-    world.rotating.lateFault = null
-    await world.clock.advance(INTERVAL_MS)
-    expect(reportIn(world.cluster)?.refreshed).not.toBeNull()
-  })
-
-  it.each([
-    ['not at all', AWAY, 'SignInAgain'],
-    ['that the client is wrong', new SignInRefused('provider_unusable', 'x'), 'IdentityGone'],
-  ])('but said last %s: a token that has ended then means this', async (_, fault, reason) => {
-    const world = await refreshed(({ rotating }) => {
-      rotating.fault = fault
-    })
-    world.rotating.fault = null
-    world.rotating.close()
-    await world.clock.advance(INTERVAL_MS)
-    expect(goneIn(world.cluster)).toBe(reason)
-  })
-
-  it('delays only its own people', async () => {
-    const world = refreshing({ provider: 'other' })
-    const silent = new RotatingProvider()
-    silent.delay = new Promise(() => undefined)
-    world.user({ identities: [{ connector: 'other', subject: storedSession().subject }] })
-    world.around.state = stateWith({
-      providers: new Map([
-        ['oidc', silent.provider()],
-        ['other', world.rotating.provider('other')],
-      ]),
-    })
-    putSessions(world, 50, { provider: 'oidc', refresh: { ...due, confirmedMs: 0 } })
-    world.loop()
-    await world.clock.advance(LATEST_MS)
-    expect(world.rotating.asks).toEqual(['secret-0'])
-  })
-})
-
-const due = { confirmedMs: START_MS, askedMs: null, failures: 0, isUnanswered: false }
-
-function putSessions(
-  { cluster }: ReturnType<typeof refreshing>,
-  count: number,
-  differs: Partial<SignInSession>,
-): void {
-  for (let at = 0; at < count; at += 1) {
-    const digits = at.toString(2).padStart(26, '0').replaceAll('0', 'c').replaceAll('1', 'b')
-    const session = storedSession({ ...REFRESHED, name: `login-${digits}`, ...differs })
-    cluster.put(sessionSecret(session, NAMESPACE) as never)
-  }
-}
-
-describe('many sessions (25.7)', () => {
-  it('are asked for ten a second at most, the most overdue first', async () => {
-    const world = refreshing({ refresh: { ...due, confirmedMs: START_MS - 9 * INTERVAL_MS } })
-    putSessions(world, 1000, { refresh: { ...due, confirmedMs: START_MS - 2 * INTERVAL_MS } })
-    const order: string[] = []
-    world.cluster.before = ({ verb, kind, name }) => {
-      if (verb === 'replace' && kind === 'Secret' && !order.includes(name)) order.push(name)
-    }
-    world.loop()
-    await world.clock.advance(10_000)
-    expect(order[0]).toBe(NAME)
-    expect(world.rotating.asks.length).toBeGreaterThan(90)
-    expect(world.rotating.asks.length).toBeLessThanOrEqual(101)
   })
 })
 

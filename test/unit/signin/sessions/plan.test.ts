@@ -63,6 +63,13 @@ describe('the step for a session (25.4, 25.7)', () => {
       GRACE_MS - 1,
       'giveToKey',
     ],
+    [
+      'notes it again where a clock that was wrong has',
+      { removedMs: START_MS + 2 },
+      { isSetUp: false },
+      1,
+      'noteRemoved',
+    ],
     ['is gone when the provider stays away', REMOVED, { isSetUp: false }, GRACE_MS, 'gone'],
     [
       'goes without a key when the provider stays away',

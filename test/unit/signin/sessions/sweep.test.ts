@@ -110,6 +110,20 @@ describe('the replica that leads (25.4, 25.7)', () => {
     expect(status?.groups?.some(({ connector }) => connector === 'oidc')).toBe(false)
   })
 
+  it('leaves the groups to another User of the name (24.3)', async () => {
+    const world = await started()
+    world.cluster.put({
+      kind: 'User',
+      metadata: { name: 'ada', uid: 'uid-other' },
+      spec: { identities: [{ connector: 'oidc', subject: 'x#2' }] },
+      status: { groups: [{ connector: 'oidc', name: 'dev' }] },
+    } as never)
+    await world.clock.advance(60_000)
+    expect(goneIn(world.cluster)).toBe('IdentityGone')
+    const { status } = world.cluster.object('User', 'ada') as User
+    expect(status?.groups).toEqual([{ connector: 'oidc', name: 'dev' }])
+  })
+
   it('takes groups that no identity names, also without a session (24.3)', async () => {
     const world = await started({ endedMs: 1 })
     world.user({}, [
@@ -238,6 +252,32 @@ describe('the replica that leads (25.4, 25.7)', () => {
     await world.clock.advance(60_000)
     expect(storedIn(world.cluster)?.endedMs).toBe(START_MS + 240_000)
     expect(goneIn(world.cluster)).toBe('IdentityGone')
+  })
+
+  it('says once a minute that sessions and groups cannot be written, however many there are', async () => {
+    const world = leader()
+    const many = [...Array(30).keys()].map((at) => String.fromCharCode(97 + (at % 25)))
+    for (const [at, letter] of many.entries()) {
+      const name = `login-${letter.repeat(25)}${at < 25 ? 'a' : 'b'}`
+      const stored = session({ name, user: `person-${at}` })
+      world.cluster.put(sessionSecret(stored, NAMESPACE) as never)
+      world.cluster.put({
+        kind: 'User',
+        metadata: { name: `person-${at}`, uid: 'uid-ada' },
+        status: { groups: [{ connector: 'oidc', name: 'dev' }] },
+      } as never)
+    }
+    world.follow()
+    world.cluster.before = () => {
+      throw refused(503, 'ServiceUnavailable')
+    }
+    world.sweeps()
+    await world.clock.advance(119_000)
+    const sentences = world.lines.flatMap(({ level, sentence }) =>
+      level === 'warn' ? [sentence] : [],
+    )
+    expect(sentences.length).toBeGreaterThan(1)
+    expect(sentences.length).toBeLessThanOrEqual(4)
   })
 
   it('leaves the event loop to people who sign in, however many sessions there are', async () => {
