@@ -1,4 +1,5 @@
 // What an app asks for when it sends a person (contract 26.3). Pure.
+import { decodeJwt } from 'jose'
 import { ANY_REDIRECT, allowsRedirect } from './redirect-uri.ts'
 import type { AppClient } from './clients.ts'
 import { scopesIn } from './scopes.ts'
@@ -88,6 +89,20 @@ export function authorizationRequest(
     isSilent: prompts.includes('none'),
     signsInAnew: prompts.includes('login') || prompts.includes('select_account'),
     maxAgeSeconds: maxAge === null ? null : Number(maxAge),
+  }
+}
+
+/**
+ * Whom the app expects, by `id_token_hint`: the uid of a User. Nobody else may be the answer (OpenID Connect Core 3.1.2.2), so a
+ * forged one only spoils its own request, and its signature plays no part. null = the app sent none, `''` = it names nobody.
+ */
+export function expectedSubject(parameters: URLSearchParams): string | null {
+  const hint = parameters.get('id_token_hint')
+  if (hint === null) return null
+  try {
+    return decodeJwt(hint).sub ?? ''
+  } catch {
+    return ''
   }
 }
 

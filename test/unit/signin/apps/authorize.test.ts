@@ -199,23 +199,18 @@ describe('a person who is signed in (26.3)', () => {
 describe('a person who signs in first (26.3)', () => {
   const login = { username: 'ada', password: PASSWORD }
 
-  it('sees a page whose form may lead to the app, and nowhere else', async () => {
-    const world = worldWithApps()
-    const page = await go(world, request())
-    expect(String(page.headers['content-security-policy'])).toContain(
-      "form-action 'self' https://grafana.example;",
-    )
-  })
-
+  // Browsers apply the policy to each redirect after the form, also to those of the app itself.
   it.each([
     ['com.example.tool:/cb', 'com.example.tool:'],
     ['http://127.0.0.1:4711/cb', 'http://127.0.0.1:4711'],
+    // Chromium ignores a source with an IPv6 address.
+    ['http://[::1]:4711/cb', 'http:'],
   ])('comes back to an app at %s', async (uri, source) => {
     const world = worldWithApps()
     const browser = world.browser()
     const page = await go(world, request({ client_id: 'tool', redirect_uri: uri }), browser)
     expect(String(page.headers['content-security-policy'])).toContain(
-      `form-action 'self' ${source};`,
+      `form-action 'self' ${source} https:;`,
     )
     const end = await browser.submit(page, '/auth/password/login', login)
     expect(String(end.headers['location']).startsWith(`${uri}?code=`)).toBe(true)

@@ -153,15 +153,12 @@ describe('a refresh token (26.3)', () => {
     expect(next.json['scope']).toBe('openid groups offline_access')
   })
 
-  it.each(['openid email', 'openid unknown', '', ' '])(
-    'may not ask for more: "%s"',
-    async (scope) => {
-      const world = worldWithApps()
-      const { refresh_token: first } = await tokensFor(world, OFFLINE)
-      expect((await refresh(world, first, { scope })).json['error']).toBe('invalid_scope')
-      expect((await refresh(world, first)).status).toBe(200)
-    },
-  )
+  it.each(['openid email', 'openid unknown', ' '])('may not ask for more: "%s"', async (scope) => {
+    const world = worldWithApps()
+    const { refresh_token: first } = await tokensFor(world, OFFLINE)
+    expect((await refresh(world, first, { scope })).json['error']).toBe('invalid_scope')
+    expect((await refresh(world, first)).status).toBe(200)
+  })
 
   it('goes on without the session', async () => {
     const world = worldWithApps()
