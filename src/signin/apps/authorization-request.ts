@@ -1,6 +1,7 @@
 // What an app asks for when it sends a person (contract 26.3). Pure.
 import { decodeJwt } from 'jose'
-import { ANY_REDIRECT, allowsRedirect } from './redirect-uri.ts'
+import { stringOf } from '../../domain/json/json.ts'
+import { allowsRedirect } from './redirect-uri.ts'
 import type { AppClient } from './clients.ts'
 import { scopesIn } from './scopes.ts'
 
@@ -68,8 +69,7 @@ export function authorizationRequest(
   const client = clientOf(parameters.get('client_id') ?? '')
   if (client === undefined) return { kind: 'page', message: PAGE.client }
   const redirectUri = parameters.get('redirect_uri') ?? ''
-  if (redirectUri === ANY_REDIRECT || !allowsRedirect(client, redirectUri))
-    return { kind: 'page', message: PAGE.redirect }
+  if (!allowsRedirect(client, redirectUri)) return { kind: 'page', message: PAGE.redirect }
   const found = firstFault(parameters, client)
   const sent = parameters.get('state')
   const state = sent !== null && isText(sent) ? sent : null
@@ -100,7 +100,7 @@ export function expectedSubject(parameters: URLSearchParams): string | null {
   const hint = parameters.get('id_token_hint')
   if (hint === null) return null
   try {
-    return decodeJwt(hint).sub ?? ''
+    return stringOf(decodeJwt(hint).sub) ?? ''
   } catch {
     return ''
   }

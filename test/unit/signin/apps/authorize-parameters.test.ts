@@ -74,6 +74,7 @@ describe('an app that expects a person, by id_token_hint (26.3)', () => {
   it.each([
     ['another person', hintOf({ sub: 'uid-of-grace' })],
     ['nobody', hintOf({})],
+    ['a number', hintOf({ sub: 1 })],
     ['nothing readable', 'x'],
   ])('gets nobody else, without a page: %s', async (_, hint) => {
     const world = worldWithApps()

@@ -111,6 +111,7 @@ describe('a request that is wrong otherwise (26.3)', () => {
     ['invalid_request', { max_age: '-1' }],
     ['invalid_request', { max_age: 'soon' }],
     ['invalid_request', { nonce: 'a'.repeat(1025) }],
+    ['invalid_request', { nonce: 'ä' }],
     ['login_required', { prompt: 'none' }],
   ])('tells the app %s for %j', async (error, differs: Readonly<Record<string, string | null>>) => {
     const entries = Object.entries({ ...request(), ...differs })
@@ -134,11 +135,12 @@ describe('a request that is wrong otherwise (26.3)', () => {
     expect(back.searchParams.get('error')).toBe('invalid_request')
   })
 
-  it('sends no state back that is too long', async () => {
-    const back = await arrive(
-      worldWithApps().browser(),
-      authorizeUrl(request({ state: 'a'.repeat(1025) })),
-    )
+  it.each([
+    ['is too long', 'a'.repeat(1025)],
+    ['is not ASCII', 'ä'],
+    ['has a line break', 'a\r\nb'],
+  ])('sends no state back that %s', async (_, state) => {
+    const back = await arrive(worldWithApps().browser(), authorizeUrl(request({ state })))
     expect([back.searchParams.get('error'), back.searchParams.get('state')]).toEqual([
       'invalid_request',
       null,

@@ -1,5 +1,6 @@
 // Codes, and which app gets tokens for one (contract 26.2, 26.3).
 import { describe, expect, it } from 'vitest'
+import { refused } from '../../../support/fake-kube-client.ts'
 import {
   arrive,
   askAsProgram,
@@ -88,6 +89,21 @@ describe('an authorization code (26.3)', () => {
     expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
     expect((await userinfo(world, first.json['access_token'])).status).toBe(401)
     expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+  })
+
+  it('ends what it made also while another replica writes that', async () => {
+    const world = worldWithApps()
+    const code = await codeFor(world.browser(), OFFLINE)
+    const first = await askForTokens(world, exchange(code))
+    let conflicts = 0
+    world.cluster.before = ({ verb }) => {
+      if (verb !== 'replace' || conflicts === 3) return
+      conflicts += 1
+      throw refused(409, 'Conflict')
+    }
+    expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+    const refreshed = await askForTokens(world, refreshWith(first.json['refresh_token']))
+    expect([conflicts, refreshed.json['error']]).toEqual([3, 'invalid_grant'])
   })
 
   it('works once at two replicas at the same time', async () => {
