@@ -45,6 +45,11 @@ describe('requests that wait in a browser (26.3)', () => {
     expect(surplusOf(cookies, 100, 600_001)).toHaveLength(2)
   })
 
+  it('are over, too, when they come from another time', () => {
+    expect(surplusOf(cookiesOf('a'), 100, -600_000)).toEqual([])
+    expect(surplusOf(cookiesOf('a'), 100, -600_001)).toHaveLength(1)
+  })
+
   it('are too long beyond what a browser keeps', () => {
     const parameters = new URLSearchParams({ state: 'a'.repeat(4000) })
     expect(
