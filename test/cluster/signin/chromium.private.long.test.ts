@@ -16,7 +16,7 @@ import { pictureDifference } from '../../support/browser/pictures.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { serveOnLoopback } from '../../support/loopback-server.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
-import { request } from '../../support/signin/app.ts'
+import { request as requestOfApp } from '../../support/signin/app.ts'
 import { startSamlProvider } from '../../support/saml/identity-provider.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import {
@@ -242,7 +242,7 @@ test('an app gets the person from the form of the platform, and leads on to an a
   }
   await mustKubectl(setup.plane, ['create', '-f', '-'], { input: JSON.stringify(app) })
   await world.createUser('noa', {}, PASSWORD)
-  const asked = request({ client_id: 'app', redirect_uri: redirectURIs })
+  const asked = requestOfApp({ client_id: 'app', redirect_uri: redirectURIs })
   const start = `${url}/oidc/apps/authorize?${new URLSearchParams(asked).toString()}`
   const page = await open()
   await eventuallyPasses(

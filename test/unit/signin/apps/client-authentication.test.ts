@@ -95,6 +95,8 @@ describe('who asks for tokens (26.2)', () => {
     expect(answer.status).toBe(200)
     const asTool = { ...ANONYMOUS, client_id: 'tool', client_secret: '' }
     expect((await askForTokens(world, asTool)).json['error']).toBe('invalid_grant')
+    const byBasic = await askForTokens(world, ANONYMOUS, basic('tool', ''))
+    expect(byBasic.json['error']).toBe('invalid_grant')
   })
 
   it('reads of an outage as of any error, and it is counted', async () => {
