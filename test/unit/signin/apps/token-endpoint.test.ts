@@ -15,10 +15,11 @@ import {
   request,
   tokensFor,
   userinfo,
+  WITH_APPS,
   worldWithApps,
 } from '../../../support/signin/app.ts'
 import { FORM, signedIn } from '../../../support/signin/requests.ts'
-import type { SignInWorld } from '../../../support/signin/world.ts'
+import { PLATFORM, type SignInWorld } from '../../../support/signin/world.ts'
 
 const TOOL = 'http://127.0.0.1:4711/cb'
 const asTool = { client_id: 'tool', redirect_uri: TOOL }
@@ -89,6 +90,31 @@ describe('an authorization code (26.3)', () => {
     expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
     expect((await userinfo(world, first.json['access_token'])).status).toBe(401)
     expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+  })
+
+  it('is not taken while no key can sign', async () => {
+    const world = worldWithApps({})
+    // Keys are made when the process starts with apps.
+    world.configure(WITH_APPS)
+    const code = await codeFor(world.browser())
+    const answer = await askForTokens(world, exchange(code))
+    expect([answer.status, answer.json['error']]).toEqual([503, 'temporarily_unavailable'])
+    expect(grantsIn(world)).toEqual([])
+    const keys = await askAsProgram(world, { path: '/oidc/apps/keys' })
+    expect([keys.status, JSON.parse(keys.body)]).toMatchObject([
+      503,
+      { error: 'temporarily_unavailable' },
+    ])
+  })
+
+  it('ends with the button that signs the person out, as an access token does', async () => {
+    const world = worldWithApps()
+    const browser = await signedIn(world)
+    const { access_token: token } = await tokensFor(world, {}, browser)
+    const code = await codeFor(browser)
+    await browser.submit(await browser.navigate(`${PLATFORM}/login`), '/auth/logout')
+    expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+    expect((await userinfo(world, token)).status).toBe(401)
   })
 
   it('ends what it made also while another replica writes that', async () => {
