@@ -1,5 +1,7 @@
 // What an app asks for when it sends a person (contract 26.3). Pure.
-import { ANY_REDIRECT, allowsRedirect } from './redirect-uri.ts'
+import { decodeJwt } from 'jose'
+import { stringOf } from '../../domain/json/json.ts'
+import { allowsRedirect } from './redirect-uri.ts'
 import type { AppClient } from './clients.ts'
 import { scopesIn } from './scopes.ts'
 
@@ -67,8 +69,7 @@ export function authorizationRequest(
   const client = clientOf(parameters.get('client_id') ?? '')
   if (client === undefined) return { kind: 'page', message: PAGE.client }
   const redirectUri = parameters.get('redirect_uri') ?? ''
-  if (redirectUri === ANY_REDIRECT || !allowsRedirect(client, redirectUri))
-    return { kind: 'page', message: PAGE.redirect }
+  if (!allowsRedirect(client, redirectUri)) return { kind: 'page', message: PAGE.redirect }
   const found = firstFault(parameters, client)
   const sent = parameters.get('state')
   const state = sent !== null && isText(sent) ? sent : null
@@ -88,6 +89,20 @@ export function authorizationRequest(
     isSilent: prompts.includes('none'),
     signsInAnew: prompts.includes('login') || prompts.includes('select_account'),
     maxAgeSeconds: maxAge === null ? null : Number(maxAge),
+  }
+}
+
+/**
+ * Whom the app expects, by `id_token_hint`: the uid of a User. Nobody else may be the answer (OpenID Connect Core 3.1.2.2), so a
+ * forged one only spoils its own request, and its signature plays no part. null = the app sent none, `''` = it names nobody.
+ */
+export function expectedSubject(parameters: URLSearchParams): string | null {
+  const hint = parameters.get('id_token_hint')
+  if (hint === null) return null
+  try {
+    return stringOf(decodeJwt(hint).sub) ?? ''
+  } catch {
+    return ''
   }
 }
 

@@ -52,8 +52,10 @@ export function appClientsOf(oidc: OidcServer, secrets: readonly Secret[]): AppC
     ...(oidc.clients ?? []).map(inSettings),
     ...secrets.map(inSecret).toSorted((a, b) => (a.place < b.place ? -1 : 1)),
   ]
+  const byId = Map.groupBy(declared, ({ id }) => id)
   const faults = declared.flatMap((client) => {
-    const fault = faultOf(client, { declared, mayBeAny: oidc.wildcardRedirect === true })
+    const twin = byId.get(client.id)?.find((other) => other !== client)
+    const fault = faultOf(client, { twin, mayBeAny: oidc.wildcardRedirect === true })
     return fault === null ? [] : [{ client, text: `${client.place}: ${fault}.` }]
   })
   const wrong = new Set(faults.map(({ client }) => client))
@@ -99,16 +101,19 @@ const MOST_REDIRECTS = 50
 
 /** What keeps a client from working; null = nothing. */
 function faultOf(
-  { id, secret, redirectUris, unknownKey, place }: DeclaredClient,
+  { id, secret, redirectUris, unknownKey }: DeclaredClient,
   {
-    declared,
+    twin,
     mayBeAny,
-  }: { readonly declared: readonly DeclaredClient[]; readonly mayBeAny: boolean },
+  }: {
+    /** Another of the same id; undefined = there is none. */
+    readonly twin: DeclaredClient | undefined
+    readonly mayBeAny: boolean
+  },
 ): string | null {
   if (unknownKey !== null)
     return `has data key ${unknownKey}, which is none of ${DATA_KEYS.join(', ')}`
   if (!ID.test(id)) return 'clientId must be 1 to 128 visible ASCII characters'
-  const twin = declared.find((other) => other.id === id && other.place !== place)
   if (twin !== undefined) return `has the clientId of ${twin.place}, so neither works`
   if (secret !== null && !CLIENT_SECRET.test(secret))
     return 'clientSecret must be 1 to 512 ASCII characters, or absent for a public client'

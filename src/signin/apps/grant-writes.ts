@@ -58,7 +58,6 @@ export async function createGrant(
   const { client, namespace } = deps.sessions
   try {
     const secret = await client.create<Secret>(SECRETS, grantSecret(grant, namespace), 'create')
-    deps.apps.secrets.observe(secret)
     if (refresh !== null) await createKey({ grant, secret }, refresh, deps)
   } catch (error) {
     if (!isConflict(error)) throw error

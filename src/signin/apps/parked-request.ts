@@ -1,6 +1,6 @@
 // Requests of apps that wait while their person signs in (contract 26.3): each in one sealed cookie of its browser, so that any
 // replica takes it up again.
-import { fieldsOf, isMap } from '../../domain/json/json.ts'
+import { fieldsOf, isMap, stringOf } from '../../domain/json/json.ts'
 import { APPS_PATH } from '../../domain/signin/app-routes.ts'
 import { APP_REQUEST_PREFIX } from '../http/cookies.ts'
 import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
@@ -9,15 +9,18 @@ import { type SealingKeys, seal, unseal } from '../sealing/seal.ts'
 interface ParkedRequest {
   /** The parameters that mean something here. */
   readonly parameters: URLSearchParams
+  /** The only person who may answer it, by uid; null = anybody. */
+  readonly subject: string | null
   /** When it came, in epoch milliseconds. */
   readonly begunMs: number
 }
 
 /** How long it waits. */
 export const PARKED_MS = 600_000
-/** What a browser keeps; the oldest go. It sends all of them with each request, and servers bound what they read. */
+/** What a browser keeps; the oldest go. */
 const MOST = 5
-const MOST_CHARACTERS = 8192
+/** It sends all of them with each request, beside attempts, session and address: the gateway reads 16 KiB, and proxies often 8. */
+const MOST_CHARACTERS = 4096
 /** Characters of one cookie that a browser keeps. */
 const LONGEST = 3800
 
@@ -46,14 +49,14 @@ interface Parking {
 
 /** Parks a request; null = it is too long for a cookie. @param random returns that many random bytes */
 export function parkRequest(
-  { parameters, begunMs }: ParkedRequest,
+  { parameters, subject, begunMs }: ParkedRequest,
   keys: SealingKeys,
   random: (bytes: number) => Buffer,
 ): Parking | null {
   const id = random(ID_BYTES).toString('hex')
   const kept = Object.fromEntries([...parameters].filter(([name]) => KEPT.includes(name)))
   const name = `${APP_REQUEST_PREFIX}${id}`
-  const value = seal({ parameters: kept, begunMs }, name, keys, random)
+  const value = seal({ parameters: kept, subject, begunMs }, name, keys, random)
   return value.length > LONGEST ? null : { cookie: { name, value }, resumeAt: `${RESUME}${id}` }
 }
 
@@ -76,13 +79,13 @@ export function parkedRequest(
 ): ParkedRequest | null {
   const value = cookies.get(name ?? '')
   if (name === null || value === undefined) return null
-  const { parameters, begunMs } = fieldsOf(unseal(value, name, keys))
+  const { parameters, subject, begunMs } = fieldsOf(unseal(value, name, keys))
   if (!isMap(parameters) || typeof begunMs !== 'number') return null
   if (Math.abs(nowMs - begunMs) > PARKED_MS) return null
   const texts = Object.entries(parameters).flatMap(([key, text]): readonly [string, string][] =>
     typeof text === 'string' ? [[key, text]] : [],
   )
-  return { parameters: new URLSearchParams(texts), begunMs }
+  return { parameters: new URLSearchParams(texts), subject: stringOf(subject) ?? null, begunMs }
 }
 
 /**

@@ -80,6 +80,11 @@ export function checkedOnce(parameters: URLSearchParams): URLSearchParams {
   return parameters
 }
 
+/** Parameters that have a value: one without counts as left out (RFC 6749, 3.1 and 3.2). */
+export const withValues = <Entry extends readonly [name: string, value: string]>(
+  entries: Iterable<Entry>,
+): readonly Entry[] => [...entries].filter(([, value]) => value !== '')
+
 /** Whether JSON stands before HTML: by its quality, and without a preference by the type of the body. */
 function prefersJson(accept: string, contentType: string): boolean {
   const [json, html] = ['application/json', 'text/html'].map((type) => qualityOf(accept, type))

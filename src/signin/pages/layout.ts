@@ -77,6 +77,8 @@ const HOST = /^[a-z0-9.:[\]-]+$/i
 const isSource = ({ protocol, host }: URL): boolean =>
   ['https:', 'http:'].includes(protocol) && HOST.test(host)
 
+const isIpv6Source = (url: URL): boolean => isSource(url) && url.hostname.startsWith('[')
+
 /** A scheme of an app on a person's device: it has no origin, and stands for itself. */
 const OWN_SCHEME = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:$/
 
@@ -85,7 +87,8 @@ const sourcesOf = (urls: readonly URL[]): string =>
   [
     "'self'",
     ...urls.flatMap((url) => {
-      if (OWN_SCHEME.test(url.protocol)) return [url.protocol]
+      // Policies have no words for an IPv6 address: browsers ignore one.
+      if (OWN_SCHEME.test(url.protocol) || isIpv6Source(url)) return [url.protocol]
       return isSource(url) ? [url.origin] : []
     }),
   ].join(' ')

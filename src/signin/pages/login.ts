@@ -41,7 +41,11 @@ ${links}
 ${providers.length > 0 && hasPasswords ? html`<p class="muted or">or with a password</p>` : null}
 ${hasPasswords ? passwordForm(destination) : null}
 ${legal === null ? null : html`<div class="legal">${legal}</div>`}`
-  return { title: 'Sign in', body, ownForms: hasPasswords, formTargets: app === null ? [] : [app] }
+  const page = { title: 'Sign in', body, ownForms: hasPasswords }
+  // The app may lead on to yet another address.
+  return app === null
+    ? { ...page, formTargets: [] }
+    : { ...page, formTargets: [app], leadsAnywhere: true }
 }
 
 const forTerminal = ({ challenge }: Terminal): Html =>

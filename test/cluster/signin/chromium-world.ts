@@ -34,6 +34,7 @@ export async function startChromiumWorld(
     platformHost: 'platform.example.com',
     auth: { oidc: settingsOfProvider(issuer, world.url) },
     uiSettings: { legalTemplate: LEGAL },
+    oidc: { enabled: true },
   })
   const isOffered = async (): Promise<void> =>
     expect((await world.browser().navigate(`${world.url}/login`)).text).toContain(PROVIDER)

@@ -1,17 +1,22 @@
 // Signing in with Chromium on a real control plane: by keyboard, at a provider, for a terminal, without JavaScript, in the dark and
 // on a phone (contract 25.2 to 25.5).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page, Request } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
+import { APP_CLIENT_LABEL } from '../../../src/api/names.ts'
 import { ensureChromium } from '../../../tools/chromium/program.ts'
 import { serverPair } from '../../support/certificate-builder.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { faultsOfLooks } from '../../support/browser/page-looks.ts'
 import { pictureDifference } from '../../support/browser/pictures.ts'
+import { mustKubectl } from '../../support/kubectl.ts'
+import { serveOnLoopback } from '../../support/loopback-server.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'
+import { request as requestOfApp } from '../../support/signin/app.ts'
 import { startSamlProvider } from '../../support/saml/identity-provider.ts'
 import { SOON } from '../gateway/test-gateway.ts'
 import {
@@ -20,6 +25,7 @@ import {
   signInByPassword,
   startChromiumWorld,
 } from './chromium-world.ts'
+import { SIGN_IN_NAMESPACE } from './sign-in-world.ts'
 import { startTool } from './command-line.ts'
 
 const program = await programOrSkip(ensureChromium)
@@ -112,6 +118,17 @@ test('a refusal says what to do, leads back, and looks like the other pages (25.
   await page.getByRole('link', { name: 'Start again' }).click()
   await headingIs(page, 'Sign in')
 })
+
+/** An app of two addresses: the one that gets the code leads to the other, as a proxy of many apps does. */
+function appAnswer(asked: IncomingMessage, response: ServerResponse): void {
+  const { host = '' } = asked.headers
+  if (asked.url?.startsWith('/cb?code=')) {
+    const location = `https://${host.replace('localhost', '127.0.0.1')}/home`
+    response.writeHead(303, { location }).end()
+    return
+  }
+  response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>The app</h1>')
+}
 
 /** Starts `login`. @returns it, and the address that it opens in a browser */
 async function startLogin(...flags: readonly string[]) {
@@ -212,6 +229,36 @@ test('pictures of the documentation show the pages as they are (25.2)', async ()
     `document.querySelector('.code').textContent = '${'k7Qp-x2Vn_'.repeat(24)}'`,
   )
   expect(await pictureDifference(desktop, 'sign-in/hand-over.png')).toBeLessThan(MOST_DIFFERENT)
+})
+
+test('an app gets the person from the form of the platform, and leads on to an address of its own (26.3)', async () => {
+  const { port } = await serveOnLoopback(appAnswer, onTestFinished, serverPair('app'))
+  const redirectURIs = `https://localhost:${port}/cb`
+  const app = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'app', namespace: SIGN_IN_NAMESPACE, labels: { [APP_CLIENT_LABEL]: '' } },
+    stringData: { clientId: 'app', clientSecret: 'a secret', redirectURIs },
+  }
+  await mustKubectl(setup.plane, ['create', '-f', '-'], { input: JSON.stringify(app) })
+  await world.createUser('noa', {}, PASSWORD)
+  const asked = requestOfApp({ client_id: 'app', redirect_uri: redirectURIs })
+  const start = `${url}/oidc/apps/authorize?${new URLSearchParams(asked).toString()}`
+  const page = await open()
+  await eventuallyPasses(
+    'the app is known',
+    async () => {
+      await page.goto(start)
+      await headingIs(page, 'Sign in')
+    },
+    SOON,
+  )
+  await signInByPassword(page, 'noa', PASSWORD)
+  await headingIs(page, 'The app')
+  expect(page.url()).toBe(`https://127.0.0.1:${port}/home`)
+  // With a session no page comes between.
+  await page.goto(start)
+  await headingIs(page, 'The app')
 })
 
 test('a SAML provider of another site is asked and answers by forms, also after it has asked elsewhere (25.3, 25.6)', async () => {

@@ -2,7 +2,7 @@
 import type { RouteAnswer } from '../../answers.ts'
 import { loginPath } from '../../attempts/destination.ts'
 import { clearCookie, setCookie } from '../../http/cookies.ts'
-import { HttpFault } from '../../http/request.ts'
+import { HttpFault, withValues } from '../../http/request.ts'
 import type { RouteContext } from '../route.ts'
 import { signedInSession } from '../login.ts'
 import type { SignInSession } from '../../sessions/session.ts'
@@ -10,6 +10,7 @@ import {
   type AuthorizationRequest,
   type RedirectedFault,
   authorizationRequest,
+  expectedSubject,
   isFault,
 } from '../../apps/authorization-request.ts'
 import { sealCode } from '../../apps/codes.ts'
@@ -26,6 +27,8 @@ import { readPerson } from './person.ts'
 /** A request, and since when it waits. */
 interface Asked {
   readonly parameters: URLSearchParams
+  /** The only person who may answer it, by uid; null = anybody. */
+  readonly subject: string | null
   readonly begunMs: number
   /** The cookie in which it waited; null = it comes for the first time. */
   readonly cookie: string | null
@@ -43,9 +46,15 @@ export async function authorizeRoute(context: RouteContext): Promise<RouteAnswer
     return errorAnswer(request.fault, issuer)
   }
   const session = await goodSession(context, request, asked.begunMs)
-  if (session === null) return signInFirst(context, request, asked)
-  const { userUid } = session
   const { redirectUri, state: appState, clientId } = request
+  const isAnother = asked.subject !== null && session !== null && session.userUid !== asked.subject
+  // Who has signed in for this request would only see the same page again.
+  if (isAnother && session.madeMs > asked.begunMs) {
+    const description = 'another person has signed in than id_token_hint names'
+    return errorAnswer({ ...request, error: 'login_required', description }, issuer)
+  }
+  if (session === null || isAnother) return signInFirst(context, request, asked)
+  const { userUid } = session
   if (!deps.apps.limits.admitsCode(userUid, clientId, deps.clock.monotonicMs())) {
     const description = 'this person comes too often, wait a minute'
     return errorAnswer({ ...request, error: 'temporarily_unavailable', description }, issuer)
@@ -64,7 +73,10 @@ export async function authorizeRoute(context: RouteContext): Promise<RouteAnswer
 function askedIn({ request: { query, cookies }, keys, deps }: RouteContext): Asked {
   const nowMs = deps.clock.nowMs()
   const resume = query.get('resume')
-  if (resume === null) return { parameters: query, begunMs: nowMs, cookie: null }
+  if (resume === null) {
+    const parameters = new URLSearchParams([...withValues(query)])
+    return { parameters, subject: expectedSubject(parameters), begunMs: nowMs, cookie: null }
+  }
   const cookie = cookieOfId(resume)
   const parked = parkedRequest(cookie, cookies, keys, nowMs)
   if (parked === null)
@@ -95,7 +107,7 @@ async function goodSession(
 function signInFirst(
   context: RouteContext,
   request: AuthorizationRequest,
-  { parameters, begunMs, cookie: waited }: Asked,
+  { cookie: waited, ...asked }: Asked,
 ): RouteAnswer {
   const { state, keys, deps } = context
   const issuer = servedIssuer(state)
@@ -103,7 +115,7 @@ function signInFirst(
     const description = 'the person must sign in'
     return errorAnswer({ ...request, error: 'login_required', description }, issuer)
   }
-  const parking = parkRequest({ parameters, begunMs }, keys, deps.random)
+  const parking = parkRequest(asked, keys, deps.random)
   if (parking === null) {
     const description = 'state, nonce and redirect_uri are too long together'
     return errorAnswer({ ...request, error: 'invalid_request', description }, issuer)

@@ -1,6 +1,7 @@
 // Every path of the issuer of apps (contract 26.1). There are no others.
 import { APPS_PATH } from '../../../domain/signin/app-routes.ts'
 import type { RouteAnswer } from '../../answers.ts'
+import { refusalOf, tokenRefusal } from '../../apps/refusal.ts'
 import { HttpFault } from '../../http/request.ts'
 import type { RouteContext, SignInRoute } from '../route.ts'
 import { authorizeRoute } from './authorize.ts'
@@ -19,11 +20,26 @@ const BOTH = ['GET', 'POST']
 
 const ROUTES: Readonly<Record<string, AppRoute>> = {
   '/.well-known/openid-configuration': { methods: READS, run: discoveryRoute },
-  '/keys': { methods: READS, run: keysRoute },
+  '/keys': { methods: READS, run: forPrograms(keysRoute) },
   '/authorize': { methods: ['GET'], run: authorizeRoute },
   '/token': { methods: ['POST'], run: tokenRoute },
-  '/userinfo': { methods: BOTH, run: userinfoRoute },
+  '/userinfo': { methods: BOTH, run: forPrograms(userinfoRoute) },
   '/end_session': { methods: BOTH, run: endSessionRoute },
+}
+
+/** Answers what it cannot do now as a program reads it. */
+function forPrograms(run: SignInRoute): SignInRoute {
+  return async (context) => {
+    try {
+      return await run(context)
+    } catch (error) {
+      const refused = refusalOf(error)
+      const { remoteAddress: address, id: requestID } = context.request
+      const { message: because, cause: err } = refused
+      context.deps.sessions.log.warn({ because, err, address, requestID }, 'an app gets no answer')
+      return tokenRefusal(refused)
+    }
+  }
 }
 
 /** Whether a path may be one of apps. */

@@ -2,7 +2,7 @@
 // lets scripts of other sites read an answer.
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { RouteAnswer } from '../../answers.ts'
-import { FORM_TYPE, HttpFault, bodyFields } from '../../http/request.ts'
+import { FORM_TYPE, bodyFields, withValues } from '../../http/request.ts'
 import { nameDigits } from '../../attempts/attempt.ts'
 import type { RouteContext } from '../route.ts'
 import { authenticatedClient } from './client-authentication.ts'
@@ -16,7 +16,7 @@ import { APP_GRANT_TYPES, type TokenTrace } from '../../apps/parts.ts'
 import { hasSession, readPerson } from './person.ts'
 import { newChain } from '../../apps/refresh-chain.ts'
 import { refreshedTokens } from './refresh.ts'
-import { TokenRefused, tokenRefusal } from '../../apps/refusal.ts'
+import { TokenRefused, refusalOf, tokenRefusal } from '../../apps/refusal.ts'
 import { scopesIn } from '../../apps/scopes.ts'
 
 const MAX_BODY_BYTES = 65_536
@@ -35,13 +35,6 @@ export async function tokenRoute(context: RouteContext): Promise<RouteAnswer> {
   }
 }
 
-/** @throws the error, unless it is a refusal */
-function refusalOf(error: unknown): TokenRefused {
-  if (error instanceof TokenRefused) return error
-  if (error instanceof HttpFault) return new TokenRefused('invalid_request', error.message)
-  throw error
-}
-
 function report(
   { request, deps }: RouteContext,
   { grant, client, user }: TokenTrace,
@@ -50,15 +43,21 @@ function report(
   const outcome = refused?.error ?? 'issued'
   deps.apps.reported({ grant, outcome })
   const { remoteAddress: address, id: requestID } = request
-  const because = refused === null ? {} : { because: refused.message }
-  const fields = { grant, client, user, outcome, ...because, address, requestID }
+  const fields = { grant, client, user, outcome, ...causeOf(refused), address, requestID }
   deps.sessions.log.info(fields, 'tokens for an app')
+}
+
+/** Fields of the log. */
+function causeOf(refused: TokenRefused | null): object {
+  if (refused === null) return {}
+  const { message: because, cause: err } = refused
+  return { because, ...(err === undefined ? {} : { err }) }
 }
 
 async function answered(context: RouteContext, trace: TokenTrace): Promise<object> {
   // Before a code is taken for which nothing could be signed.
   issueOf(context)
-  const fields = await bodyFields(context.request, [FORM_TYPE], MAX_BODY_BYTES)
+  const fields = new Map(withValues(await bodyFields(context.request, [FORM_TYPE], MAX_BODY_BYTES)))
   const client = authenticatedClient(context, fields)
   trace.client = client.id
   const asked = fields.get('grant_type')

@@ -10,6 +10,7 @@ import {
   tokensFor,
   worldWithApps,
 } from '../../../support/signin/app.ts'
+import { refused } from '../../../support/fake-kube-client.ts'
 import { FORM } from '../../../support/signin/requests.ts'
 
 const basic = (id: string, secret: string): Readonly<Record<string, string>> => ({
@@ -44,7 +45,7 @@ describe('who asks for tokens (26.2)', () => {
   })
 
   it.each([
-    ['no grant_type', { grant_type: '' }, 'unsupported_grant_type'],
+    ['no grant_type', { grant_type: '' }, 'invalid_request'],
     ['another one', { grant_type: 'password' }, 'unsupported_grant_type'],
   ])('gets the error code for %s', async (_, differs, error) => {
     const answer = await askForTokens(worldWithApps(), exchange('a code', differs))
@@ -84,6 +85,33 @@ describe('who asks for tokens (26.2)', () => {
     expect(other.json['error']).toBe('invalid_grant')
     await world.clock.advance(60_000)
     expect((await askForTokens(world, exchange('a code'))).json['error']).toBe('invalid_grant')
+  })
+
+  it('may send a field without a value, which counts as left out (RFC 6749, 3.2)', async () => {
+    const world = worldWithApps()
+    const code = await codeFor(world.browser())
+    const fields = { ...exchange(code, { client_secret: '' }), scope: '' }
+    const answer = await askForTokens(world, fields, basic(CLIENT_ID, CLIENT_SECRET))
+    expect(answer.status).toBe(200)
+    const asTool = { ...ANONYMOUS, client_id: 'tool', client_secret: '' }
+    expect((await askForTokens(world, asTool)).json['error']).toBe('invalid_grant')
+    const byBasic = await askForTokens(world, ANONYMOUS, basic('tool', ''))
+    expect(byBasic.json['error']).toBe('invalid_grant')
+  })
+
+  it('reads of an outage as of any error, and it is counted', async () => {
+    const world = worldWithApps()
+    const code = await codeFor(world.browser())
+    world.cluster.before = () => {
+      throw refused(503, 'ServiceUnavailable')
+    }
+    const answer = await askForTokens(world, exchange(code), { accept: '*/*' })
+    expect([answer.status, answer.json['error']]).toEqual([503, 'temporarily_unavailable'])
+    const grant = 'authorization_code'
+    expect(world.appReports).toEqual([{ grant, outcome: 'temporarily_unavailable' }])
+    // The code was not taken, so the app can try again.
+    world.cluster.before = () => undefined
+    expect((await askForTokens(world, exchange(code))).status).toBe(200)
   })
 
   it('may come from a page of another site, reads no cookie, and lets no script read the answer', async () => {

@@ -65,6 +65,7 @@ describe('the apps that work (26.2)', () => {
     const any = { ...APP, redirectURIs: ['*'] }
     expect(workingOf({ clients: [any], wildcardRedirect: true })).toEqual(['app'])
     expect(workingOf({ clients: [any] })).toEqual([])
+    expect(workingOf({ clients: [any], wildcardRedirect: false })).toEqual([])
     const part = { ...APP, redirectURIs: ['https://*.example/cb'] }
     expect(workingOf({ clients: [part], wildcardRedirect: true })).toEqual([])
   })
@@ -89,6 +90,12 @@ describe('the apps that work (26.2)', () => {
       expect(found.faults.join()).not.toContain('example')
     },
   )
+
+  it('are named in the same order by every replica, however it got the Secrets', () => {
+    const wrong = ['c', 'a', 'b'].map((name) => secretOf(name, { ...TEXTS, clientId: '' }))
+    const places = appClientsOf({}, wrong).faults.map((fault) => fault.split(':', 1)[0])
+    expect(places).toEqual(['Secret a', 'Secret b', 'Secret c'])
+  })
 
   it('are declared by the label, whatever its value', () => {
     expect(declaresClient(secretOf('a', {}))).toBe(true)

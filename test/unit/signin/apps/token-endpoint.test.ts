@@ -1,5 +1,6 @@
 // Codes, and which app gets tokens for one (contract 26.2, 26.3).
 import { describe, expect, it } from 'vitest'
+import { refused } from '../../../support/fake-kube-client.ts'
 import {
   arrive,
   askAsProgram,
@@ -14,10 +15,11 @@ import {
   request,
   tokensFor,
   userinfo,
+  WITH_APPS,
   worldWithApps,
 } from '../../../support/signin/app.ts'
 import { FORM, signedIn } from '../../../support/signin/requests.ts'
-import type { SignInWorld } from '../../../support/signin/world.ts'
+import { PLATFORM, type SignInWorld } from '../../../support/signin/world.ts'
 
 const TOOL = 'http://127.0.0.1:4711/cb'
 const asTool = { client_id: 'tool', redirect_uri: TOOL }
@@ -88,6 +90,46 @@ describe('an authorization code (26.3)', () => {
     expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
     expect((await userinfo(world, first.json['access_token'])).status).toBe(401)
     expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+  })
+
+  it('is not taken while no key can sign', async () => {
+    const world = worldWithApps({})
+    // Keys are made when the process starts with apps.
+    world.configure(WITH_APPS)
+    const code = await codeFor(world.browser())
+    const answer = await askForTokens(world, exchange(code))
+    expect([answer.status, answer.json['error']]).toEqual([503, 'temporarily_unavailable'])
+    expect(grantsIn(world)).toEqual([])
+    const keys = await askAsProgram(world, { path: '/oidc/apps/keys' })
+    expect([keys.status, JSON.parse(keys.body)]).toMatchObject([
+      503,
+      { error: 'temporarily_unavailable' },
+    ])
+  })
+
+  it('ends with the button that signs the person out, as an access token does', async () => {
+    const world = worldWithApps()
+    const browser = await signedIn(world)
+    const { access_token: token } = await tokensFor(world, {}, browser)
+    const code = await codeFor(browser)
+    await browser.submit(await browser.navigate(`${PLATFORM}/login`), '/auth/logout')
+    expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+    expect((await userinfo(world, token)).status).toBe(401)
+  })
+
+  it('ends what it made also while another replica writes that', async () => {
+    const world = worldWithApps()
+    const code = await codeFor(world.browser(), OFFLINE)
+    const first = await askForTokens(world, exchange(code))
+    let conflicts = 0
+    world.cluster.before = ({ verb }) => {
+      if (verb !== 'replace' || conflicts === 3) return
+      conflicts += 1
+      throw refused(409, 'Conflict')
+    }
+    expect((await askForTokens(world, exchange(code))).json['error']).toBe('invalid_grant')
+    const refreshed = await askForTokens(world, refreshWith(first.json['refresh_token']))
+    expect([conflicts, refreshed.json['error']]).toEqual([3, 'invalid_grant'])
   })
 
   it('works once at two replicas at the same time', async () => {

@@ -7,6 +7,7 @@ import { APP_SIGNING_KEYS_SECRET } from '../../../../src/api/names.ts'
 import { decodeToken } from '../../../../src/authn/token/compact-jws.ts'
 import { secretText } from '../../../../src/api/objects.ts'
 import { appSigningKind } from '../../../../src/signin/apps/signing-keys.ts'
+import { refused } from '../../../support/fake-kube-client.ts'
 import {
   askAsProgram,
   ISSUER,
@@ -84,6 +85,19 @@ describe('userinfo (26.3)', () => {
     expect((await userinfo(world, tokens['access_token'])).status).toBe(200)
     await world.clock.advance(1000)
     expect((await userinfo(world, tokens['access_token'])).status).toBe(401)
+  })
+
+  it('answers an outage as a program reads it', async () => {
+    const world = worldWithApps()
+    const tokens = await tokensFor(world)
+    world.cluster.before = () => {
+      throw refused(503, 'ServiceUnavailable')
+    }
+    const answer = await userinfo(world, tokens['access_token'])
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([
+      503,
+      { error: 'temporarily_unavailable' },
+    ])
   })
 
   it('asks for a token where there is none, and takes none from elsewhere', async () => {
