@@ -4,7 +4,7 @@ import type { JsonMap } from '../../domain/json/json.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
 import { isConflict, isNotFound, NotLeaderError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { type Clock, sleep, withTimeout } from '../../runtime/clock.ts'
+import { type Clock, withTimeout } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Warn } from '../../runtime/log-throttle.ts'
 import { creationSwitches, keptGroups, mergedMemberships } from '../people/groups.ts'
@@ -12,7 +12,7 @@ import { type PeopleDeps, makeTeams, readUser, recordGroups } from '../people/wr
 import type { ProviderIdentity, ProviderRefresh, ProviderTokens } from '../providers/provider.ts'
 import { reportIdentity } from '../sessions/identity-reports.ts'
 import { keyIdentity } from '../sessions/key-identity.ts'
-import { answered, askedAt, confirmedAt, type RefreshState } from '../sessions/refresh-state.ts'
+import { askedAt, type RefreshState } from '../sessions/refresh-state.ts'
 import type { SignInSession } from '../sessions/session.ts'
 import {
   type StoredSession,
@@ -21,6 +21,7 @@ import {
   updateSession,
 } from '../sessions/writes.ts'
 import type { SignInState } from '../settings.ts'
+import { Asking } from './asking.ts'
 import { confirmedUser, isGone, type PersonGone, refreshFailure } from './outcome.ts'
 
 /** The parts that refreshes share. */
@@ -131,88 +132,6 @@ function mayAsk(beganMs: number, { clock, mayLead }: RefreshDeps): boolean {
   }
   return clock.monotonicMs() - beganMs < ASKS_WITHIN_MS
 }
-
-const KEEP_TRIES = 6
-const KEEP_AGAIN_MS = 500
-
-/** A call of the provider that is under way, and the session as it is meanwhile. */
-class Asking {
-  readonly #deps: RefreshDeps
-  #session: SignInSession
-  #kept: Promise<void> = Promise.resolve()
-
-  constructor({ session }: StoredSession, deps: RefreshDeps) {
-    this.#session = session
-    this.#deps = deps
-  }
-
-  get session(): SignInSession {
-    return this.#session
-  }
-
-  /**
-   * Stores the tokens of the answer. The old refresh token may have ended, so it is tried for a while.
-   *
-   * @throws StatusError, NoResponseError
-   */
-  keep(tokens: ProviderTokens): Promise<void> {
-    this.#kept = this.#keep(tokens)
-    return this.#kept
-  }
-
-  /** Waits for the end of `keep`. Never rejects. */
-  async settled(): Promise<void> {
-    await this.#kept.catch(() => undefined)
-  }
-
-  async #keep(tokens: ProviderTokens): Promise<void> {
-    const { clock } = this.#deps
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#change((refresh) => ({ tokens, refresh: answered(refresh) }))
-      } catch (error) {
-        if (tries === KEEP_TRIES) throw error
-        await sleep(clock, KEEP_AGAIN_MS * tries, NEVER)
-      }
-    }
-  }
-
-  /** Stores that the provider has answered. A failure leaves that in doubt, which accuses no person. */
-  async noteAnswer(): Promise<void> {
-    if (this.#session.refresh?.isUnanswered !== true) return
-    await this.#change((refresh) => ({ refresh: answered(refresh) }))
-  }
-
-  /** Stores that the provider has confirmed the person, with the tokens that were verified after they were kept. */
-  confirm(atMs: number, { tokens: { idToken } }: ProviderIdentity): Promise<void> {
-    return this.#change((_, { tokens }) => ({
-      refresh: confirmedAt(atMs),
-      tokens: idToken === null ? tokens : { ...tokens, idToken },
-    }))
-  }
-
-  async #change(
-    change: (
-      refresh: RefreshState,
-      session: SignInSession,
-    ) => Partial<Pick<SignInSession, 'tokens' | 'refresh'>>,
-  ): Promise<void> {
-    const { name, refresh } = this.#session
-    // Whoever has asked since knows more, and a session that has ended gets no tokens again.
-    const stored = await changeSession(
-      name,
-      (now) =>
-        now.endedMs !== null || now.refresh === null || now.refresh.askedMs !== refresh?.askedMs
-          ? null
-          : change(now.refresh, now),
-      'refresh',
-      this.#deps,
-    )
-    if (stored !== null) this.#session = stored.session
-  }
-}
-
-const NEVER = new AbortController().signal
 
 /** A session that has its answer. */
 interface AnsweredSession extends Pick<DueSession, 'keyUid' | 'state'> {
