@@ -2,7 +2,8 @@
 // of them signs, and how long each is published.
 import { type KeyObject, createPrivateKey, generateKeyPairSync, hash } from 'node:crypto'
 import { APP_SIGNING_KEYS_SECRET } from '../../api/names.ts'
-import { fieldsOf, parseJson } from '../../domain/json/json.ts'
+import { fieldsOf } from '../../domain/json/json.ts'
+import { agedKeysIn } from '../../domain/signin/aged-keys.ts'
 import type { KeptKind } from '../kept-keys.ts'
 
 /** A public key as the issuer shows it (RFC 7517). */
@@ -52,7 +53,7 @@ export const publishedKeys = (
 /** The signing keys, as keys that are kept. @param isNeeded whether apps are served: without them none is made */
 export const appSigningKind = (isNeeded: () => boolean): KeptKind<AppSigningKeys> => ({
   secret: APP_SIGNING_KEYS_SECRET,
-  read: appSigningKeysIn,
+  read: (text) => agedKeysIn(text, keyIn),
   renewed: (stored, nowMs) => (isNeeded() ? renewed(stored ?? [], nowMs) : null),
 })
 
@@ -68,17 +69,6 @@ function renewed(stored: readonly AppSigningKey[], nowMs: number): string | null
     madeMs,
   }))
   return JSON.stringify(entries)
-}
-
-/** The keys in the text of the Secret; null = there is none, or one is malformed. */
-function appSigningKeysIn(text: string | null): AppSigningKeys | null {
-  const entries = parseJson(text ?? undefined)
-  if (!Array.isArray(entries)) return null
-  const keys = entries.map(keyIn)
-  const [newest, ...older] = keys
-    .flatMap((key) => (key === null ? [] : [key]))
-    .toSorted((a, b) => b.madeMs - a.madeMs)
-  return newest === undefined || keys.includes(null) ? null : [newest, ...older]
 }
 
 const COORDINATE = /^[\w-]{43}$/

@@ -1,6 +1,7 @@
 // The keys that seal, in their Secret (contract 25.3): which are used, and when another is made. Pure.
 import { SIGN_IN_KEYS_SECRET } from '../../api/names.ts'
-import { fieldsOf, parseJson } from '../../domain/json/json.ts'
+import { fieldsOf } from '../../domain/json/json.ts'
+import { agedKeysIn } from '../../domain/signin/aged-keys.ts'
 import type { KeptKind } from '../kept-keys.ts'
 import type { SealingKey } from './seal.ts'
 
@@ -31,15 +32,10 @@ export const sealingKind = (random: (bytes: number) => Buffer): KeptKind<AgedKey
   },
 })
 
-/** The keys in the text of the Secret, the newest first; null = there is none, or one is malformed. */
+/** The newest keys in the text of the Secret; null = there is none, or one is malformed. */
 function sealingKeysIn(text: string | null): AgedKeys | null {
-  const entries = parseJson(text ?? undefined)
-  if (!Array.isArray(entries)) return null
-  const keys = entries.map(keyIn)
-  const [newest, ...older] = keys
-    .flatMap((key) => (key === null ? [] : [key]))
-    .toSorted((a, b) => b.madeMs - a.madeMs)
-  return newest === undefined || keys.includes(null) ? null : [newest, ...older.slice(0, KEPT - 1)]
+  const [newest, ...older] = agedKeysIn(text, keyIn) ?? []
+  return newest === undefined ? null : [newest, ...older.slice(0, KEPT - 1)]
 }
 
 /** The text of the Secret for these keys. */

@@ -233,3 +233,23 @@ export const userinfo = (world: SignInWorld, token: unknown, method = 'GET') =>
 
 /** The scopes of a sign-in that goes on without its person. */
 export const OFFLINE = { scope: 'openid groups offline_access' }
+
+/** What ends everything that a person was granted without offline_access, each with the words that say so. */
+export const ENDINGS: readonly (readonly [string, (world: SignInWorld) => void])[] = [
+  ['is disabled', (world) => world.disable('ada')],
+  ['is gone', (world) => world.cluster.remove('User', 'ada')],
+  [
+    'is another one of the name',
+    (world) => {
+      world.cluster.remove('User', 'ada')
+      world.user('ada')
+    },
+  ],
+  [
+    'has signed out',
+    (world) => {
+      for (const { metadata } of world.cluster.all('Secret'))
+        if (metadata.name.startsWith('login-')) world.cluster.remove('Secret', metadata.name)
+    },
+  ],
+]

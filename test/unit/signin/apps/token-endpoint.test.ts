@@ -17,6 +17,7 @@ import {
   userinfo,
   WITH_APPS,
   worldWithApps,
+  ENDINGS,
 } from '../../../support/signin/app.ts'
 import { FORM, signedIn } from '../../../support/signin/requests.ts'
 import { PLATFORM, type SignInWorld } from '../../../support/signin/world.ts'
@@ -211,24 +212,7 @@ describe('an authorization code (26.3)', () => {
     expect((await askForTokens(world, fields)).status).toBe(200)
   })
 
-  it.each([
-    ['is disabled', (world: SignInWorld) => world.disable('ada')],
-    ['is gone', (world: SignInWorld) => world.cluster.remove('User', 'ada')],
-    [
-      'is another one of the name',
-      (world: SignInWorld) => {
-        world.cluster.remove('User', 'ada')
-        world.user('ada')
-      },
-    ],
-    [
-      'has signed out',
-      (world: SignInWorld) => {
-        for (const { metadata } of world.cluster.all('Secret'))
-          if (metadata.name.startsWith('login-')) world.cluster.remove('Secret', metadata.name)
-      },
-    ],
-  ])('makes nothing for a person who %s', async (_, spoil) => {
+  it.each(ENDINGS)('makes nothing for a person who %s', async (_, spoil) => {
     const world = worldWithApps()
     const code = await codeFor(world.browser())
     spoil(world)

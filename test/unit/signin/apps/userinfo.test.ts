@@ -15,6 +15,7 @@ import {
   tokensFor,
   userinfo,
   worldWithApps,
+  ENDINGS,
 } from '../../../support/signin/app.ts'
 import { PLATFORM, type SignInWorld } from '../../../support/signin/world.ts'
 
@@ -50,24 +51,7 @@ describe('userinfo (26.3)', () => {
     })
   })
 
-  it.each([
-    ['is disabled', (world: SignInWorld) => world.disable('ada')],
-    ['is gone', (world: SignInWorld) => world.cluster.remove('User', 'ada')],
-    [
-      'is another one of the name',
-      (world: SignInWorld) => {
-        world.cluster.remove('User', 'ada')
-        world.user('ada')
-      },
-    ],
-    [
-      'has signed out',
-      (world: SignInWorld) => {
-        for (const { metadata } of world.cluster.all('Secret'))
-          if (metadata.name.startsWith('login-')) world.cluster.remove('Secret', metadata.name)
-      },
-    ],
-  ])('refuses the token of a person who %s', async (_, spoil) => {
+  it.each(ENDINGS)('refuses the token of a person who %s', async (_, spoil) => {
     const world = worldWithApps()
     const tokens = await tokensFor(world)
     spoil(world)
