@@ -62,14 +62,15 @@ function renewed(stored: readonly AppSigningKey[], nowMs: number): string | null
   const kept = publishedKeys(stored, nowMs)
   const isDue = nowMs - (kept[0]?.madeMs ?? 0) >= RENEW_AFTER_MS
   if (!isDue && kept.length === stored.length) return null
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const made = isDue ? [{ privateKey, madeMs: nowMs }] : []
+  const made = isDue ? [{ privateKey: newPrivateKey(), madeMs: nowMs }] : []
   const entries = [...made, ...kept].map(({ privateKey: key, madeMs }) => ({
     jwk: key.export({ format: 'jwk' }),
     madeMs,
   }))
   return JSON.stringify(entries)
 }
+
+const newPrivateKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 
 const COORDINATE = /^[\w-]{43}$/
 

@@ -4,6 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { RouteAnswer } from '../../answers.ts'
 import { FORM_TYPE, bodyFields, withValues } from '../../http/request.ts'
 import { nameDigits } from '../../attempts/attempt.ts'
+import { MAX_BODY_BYTES } from '../password.ts'
 import type { RouteContext } from '../route.ts'
 import { authenticatedClient } from './client-authentication.ts'
 import type { AppClient } from '../../apps/clients.ts'
@@ -18,8 +19,6 @@ import { newChain } from '../../apps/refresh-chain.ts'
 import { refreshedTokens } from './refresh.ts'
 import { TokenRefused, refusalOf, tokenRefusal } from '../../apps/refusal.ts'
 import { scopesIn } from '../../apps/scopes.ts'
-
-const MAX_BODY_BYTES = 65_536
 
 /** `POST /oidc/apps/token`. */
 export async function tokenRoute(context: RouteContext): Promise<RouteAnswer> {
