@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import type { Secret } from '../../../../src/api/objects.ts'
 import { seal } from '../../../../src/signin/sealing/seal.ts'
 import { SESSION_COOKIE } from '../../../../src/signin/http/cookies.ts'
+import { sessionData, sessionIn } from '../../../../src/signin/sessions/session.ts'
 import { PASSWORD, PLATFORM, sealingKeys, SignInWorld } from '../../../support/signin/world.ts'
 
 const VERIFIER = 'v'.repeat(43)
@@ -30,6 +32,18 @@ const exchange = (world: SignInWorld, fields: object) =>
   })
 
 describe('the hand-over to a terminal (25.2, SH)', () => {
+  it('gives no key for a session that is over (25.7)', async () => {
+    const world = new SignInWorld()
+    const code = await codeOf(world)
+    for (const secret of world.cluster.all('Secret')) {
+      const session = sessionIn(secret as Secret)
+      if (session !== null)
+        world.cluster.put({ ...secret, data: sessionData({ ...session, endedMs: 1 }) } as never)
+    }
+    expect((await exchange(world, { code, code_verifier: VERIFIER })).status).toBe(400)
+    expect(world.cluster.all('OwnedAccessKey')).toEqual([])
+  })
+
   it('gives one key to who has the verifier, after the page that asks', async () => {
     const world = new SignInWorld()
     const { browser, page } = await handOver(world)
