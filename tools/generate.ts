@@ -31,6 +31,7 @@ export function generate(): ReadonlyMap<string, string> {
   const token = readCrd('directclusterendpointtokens')
   const config = readCrd('configs')
   const [user, team] = [readCrd('users'), readCrd('teams')]
+  const claim = readCrd('accesskeyclaims')
   const modules = {
     ownedaccesskey: renderKind(accessKey),
     directclusterendpointtoken: renderKind(token),
@@ -38,6 +39,7 @@ export function generate(): ReadonlyMap<string, string> {
     config: renderKind(config),
     user: renderKind(user),
     team: renderKind(team),
+    accesskeyclaim: renderKind(claim),
     'provider-group': renderProviderGroup(user, team),
     'config.schema': renderSettingsSchema(config),
   }

@@ -1,6 +1,6 @@
 // The names that this program shares with the API server and its users. Every other file imports them.
 
-/** API group of the five kinds (contract 1.1, 24.5). */
+/** API group of the six kinds (contract 1.1, 24.5, 37). */
 export const GROUP = 'management.platform.sh'
 
 /** The only version served. */
@@ -61,6 +61,9 @@ export const USERS = ours('User', 'users')
 
 /** The teams. Cluster-scoped. */
 export const TEAMS = ours('Team', 'teams')
+
+/** What namespaces ask for: access keys and tokens that are delivered into a Secret (contract 28). Namespaced. */
+export const ACCESS_KEY_CLAIMS = ours('AccessKeyClaim', 'accesskeyclaims')
 
 /** RBAC ClusterRoles: `platform:scope:<role>` has the rules of a scope's role (contract 11.4). */
 export const CLUSTER_ROLES: Resource = {
@@ -199,6 +202,27 @@ export const IDENTITY_GONE_ANNOTATION = `${GROUP}/identity-gone`
 /** What the operator does with an expired object: `Keep` or `Delete` (contract 5.2). */
 export const EXPIRED_ANNOTATION = `${GROUP}/expired`
 
+/**
+ * On a key or token of a claim and on the Secret that has it: label, the uid of the claim (contract 28.3, 28.4); on a key or
+ * token also annotation, `<namespace>/<name>` of the claim.
+ */
+export const CLAIM_LABEL = `${GROUP}/claim`
+
+/** On the Secret of a claim: the id of the key that it has, or that owns the token that it has (contract 28.4). */
+export const KEY_ID_ANNOTATION = `${GROUP}/key-id`
+
+/** On the Secret of a claim: when the credential that it has stops working, RFC 3339 (contract 28.4). */
+export const EXPIRES_ANNOTATION = `${GROUP}/expires`
+
+/** On the Secret of a claim: the name of the token that it has; absent = it has a key. */
+export const TOKEN_ANNOTATION = `${GROUP}/token`
+
+/** On the Secret of a claim: SHA-256 in hex of what its data were made from besides the credential. */
+export const TEMPLATE_ANNOTATION = `${GROUP}/template`
+
+/** On a key of a claim: whether the Secret has the key itself, `Key`, or a token of it, `Token`. */
+export const DELIVERS_ANNOTATION = `${GROUP}/delivers`
+
 /** Our field manager in every server-side apply, on objects and on their status (contract 3.1). */
 export const FIELD_MANAGER = 'management-operator'
 
@@ -208,8 +232,15 @@ export const FIELD_MANAGER = 'management-operator'
  */
 export const GATEWAY_FIELD_MANAGER = `${FIELD_MANAGER}-gateway`
 
+/** The field manager of the process that delivers the credentials of claims (contract 28.4). */
+export const DELIVERY_FIELD_MANAGER = `${FIELD_MANAGER}-delivery`
+
 /** The platform's field managers, which clients must not use. */
-export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_FIELD_MANAGER]
+export const RESERVED_MANAGERS: readonly string[] = [
+  FIELD_MANAGER,
+  GATEWAY_FIELD_MANAGER,
+  DELIVERY_FIELD_MANAGER,
+]
 
 /** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
 export const CONTROLLER_NAME = 'management-operator'
@@ -271,7 +302,10 @@ export const APP_AUTHORIZATION_HEADER = 'x-platform-authorization'
 /** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
 export const JWKS_CONFIG_MAP = 'platform-jwks'
 
-/** On JWKS_CONFIG_MAP, with any value: asks for a rotation now. The operator removes it (contract 7.3). */
+/**
+ * Asks for a rotation now. On JWKS_CONFIG_MAP with any value: the operator removes it (contract 7.3). On a claim, with a
+ * value that status.lastRotate does not have (28.5); the key that answers it carries the same.
+ */
 export const ROTATE_ANNOTATION = `${GROUP}/rotate`
 
 /** On JWKS_CONFIG_MAP: the `kid` of a leaked key to withdraw now. The operator removes it (contract 7.3). */

@@ -11,18 +11,19 @@ interface Place {
 
 const CRDS = join(import.meta.dirname, '../../crds')
 
-/** The scope is the same in two kinds and has a page of its own. */
+/** The scope is the same in three kinds and has a page of its own. */
 const SCOPE = 'Scope'
 
 /** The pages: file name in docs/reference -> text. */
 export function referencePages(): ReadonlyMap<string, string> {
-  const [accessKey, token, config, user, team] = [
+  const [accessKey, token, config, user, team, claim] = [
     'ownedaccesskeys',
     'directclusterendpointtokens',
     'configs',
     'users',
     'teams',
-  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind, Kind, Kind]
+    'accesskeyclaims',
+  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind, Kind, Kind, Kind]
   const scope = accessKey.spec.properties?.['scope'] ?? {}
   return new Map([
     ['ownedaccesskey.md', kindPage(accessKey)],
@@ -30,6 +31,7 @@ export function referencePages(): ReadonlyMap<string, string> {
     ['config.md', kindPage(config)],
     ['user.md', kindPage(user, 'people.md')],
     ['team.md', kindPage(team, 'people.md')],
+    ['accesskeyclaim.md', kindPage(claim, 'claims.md')],
     ['scope.md', scopePage(scope)],
   ])
 }
@@ -50,7 +52,7 @@ function kindPage(
 const scopePage = (scope: Schema): string =>
   page(
     'Fields of scope',
-    'The fields of spec.scope of OwnedAccessKey and DirectClusterEndpointToken.',
+    'The fields of spec.scope of OwnedAccessKey and DirectClusterEndpointToken, and of spec.key.scope and spec.token.scope of AccessKeyClaim.',
     '[Scopes](../scopes.md)',
     [{ path: 'spec.scope', schema: scope }],
   )
