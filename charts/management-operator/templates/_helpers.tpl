@@ -16,14 +16,24 @@
 {{ .Values.namespace }}-sign-in
 {{- end -}}
 
-{{- /* Finds manager, gateway and sign-in process: Services as well as pods. */ -}}
+{{- /* Policies, roles and accounts. ClusterRole platform-claim-editor alone has the label that makes it part of edit, and so of admin. */ -}}
+{{- define "management-operator.base" -}}
+{{- $base := include "management-operator.file" (dict "root" $ "file" "base.yaml") -}}
+{{- if .Values.claims.aggregateToEdit -}}
+{{ $base }}
+{{- else -}}
+{{ $base | replace "\n    rbac.authorization.k8s.io/aggregate-to-edit: \"true\"" "" }}
+{{- end -}}
+{{- end -}}
+
+{{- /* Finds manager, gateway, delivery and sign-in process: Services as well as pods. */ -}}
 {{- define "management-operator.scraped" -}}
 matchLabels:
   app.kubernetes.io/name: management-operator
 matchExpressions:
 - key: app.kubernetes.io/component
   operator: In
-  values: {{ if .Values.signIn.enabled }}[manager, gateway, sign-in]{{ else }}[manager, gateway]{{ end }}
+  values: {{ if .Values.signIn.enabled }}[manager, gateway, delivery, sign-in]{{ else }}[manager, gateway, delivery]{{ end }}
 {{- end -}}
 
 {{- /* Where they are, besides the namespace of the object that finds them. */ -}}
