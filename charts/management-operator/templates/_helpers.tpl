@@ -16,16 +16,6 @@
 {{ .Values.namespace }}-sign-in
 {{- end -}}
 
-{{- /* Policies, roles and accounts. ClusterRole platform-claim-editor alone has the label that makes it part of edit, and so of admin. */ -}}
-{{- define "management-operator.base" -}}
-{{- $base := include "management-operator.file" (dict "root" $ "file" "base.yaml") -}}
-{{- if .Values.claims.aggregateToEdit -}}
-{{ $base }}
-{{- else -}}
-{{ $base | replace "\n    rbac.authorization.k8s.io/aggregate-to-edit: \"true\"" "" }}
-{{- end -}}
-{{- end -}}
-
 {{- /* Finds manager, gateway, delivery and sign-in process: Services as well as pods. */ -}}
 {{- define "management-operator.scraped" -}}
 matchLabels:

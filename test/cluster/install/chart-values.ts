@@ -156,6 +156,23 @@ export const PLATFORM_ROWS: readonly Row[] = [
     },
   },
   {
+    name: 'claims for those only that are named',
+    values: { claims: { aggregateToEdit: false } },
+    overlay: {
+      patches: [
+        {
+          target: { kind: 'ClusterRole', name: 'platform-claim-editor' },
+          patch: stringify([
+            {
+              op: 'remove',
+              path: '/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit',
+            },
+          ]),
+        },
+      ],
+    },
+  },
+  {
     name: 'a delivery process on nodes of its own',
     values: { delivery: { replicas: 3, nodeSelector: { platform: 'only' } } },
     overlay: {
