@@ -1,8 +1,14 @@
 // The ways to write an object, and tests of tables of writes on each: a policy must hold on all of them.
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { ACCESS_KEY_CLAIMS, API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/names.ts'
+import {
+  ACCESS_KEY_CLAIMS,
+  API_VERSION,
+  FIELD_MANAGER,
+  type Resource,
+} from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
+import { isMap } from '../../../src/domain/json/json.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed-control-plane.ts'
@@ -30,8 +36,8 @@ export interface Write {
   readonly to: Manifest
   /** Absent = the object itself. */
   readonly subresource?: 'status'
-  /** Absent = one that no other object has. */
-  readonly name?: string
+  /** The name of the object; absent = one that no other has. */
+  readonly named?: string
 }
 
 /** A write of a caller and its expected outcome. */
@@ -79,8 +85,7 @@ export type Send = (way: Way, write: Write) => Promise<Written>
 export function sender(plane: TestControlPlane): Send {
   const waysOf = waysTo(plane)
   return async (way, write) => {
-    const { name = uniqueName('policy') } = write
-    const named = { ...write, name }
+    const named = { ...write, name: write.named ?? uniqueName('policy') }
     const { from } = write
     if (from) {
       // An apply removes only fields that an apply of the same manager has set.
@@ -152,6 +157,7 @@ function manifestOf(write: Named, more: object = {}): object {
 interface Difference {
   readonly section: 'metadata' | 'spec'
   readonly field: string
+  readonly before: unknown
   /** undefined = the field is removed. */
   readonly value: unknown
 }
@@ -162,7 +168,7 @@ function differences({ from = { spec: {} }, to }: Write): readonly Difference[] 
     const after: Record<string, unknown> = { ...to[section] }
     return [...new Set([...Object.keys(before), ...Object.keys(after)])]
       .filter((field) => !isDeepStrictEqual(before[field], after[field]))
-      .map((field) => ({ section, field, value: after[field] }))
+      .map((field) => ({ section, field, before: before[field], value: after[field] }))
   })
 }
 
@@ -171,9 +177,16 @@ function mergePatch(write: Write): object {
     Object.fromEntries(
       differences(write)
         .filter((one) => one.section === section)
-        .map(({ field, value }) => [field, value ?? null]),
+        .map(({ field, before, value }) => [field, replacing(before, value)]),
     )
   return { metadata: of('metadata'), spec: of('spec') }
+}
+
+/** The part of a merge patch that makes `value` of `before`. */
+function replacing(before: unknown, value: unknown): unknown {
+  if (!isMap(before) || !isMap(value)) return value ?? null
+  const removed = Object.keys(before).filter((name) => !Object.hasOwn(value, name))
+  return { ...Object.fromEntries(removed.map((name) => [name, null])), ...value }
 }
 
 const jsonPatch = (write: Write): readonly object[] =>
