@@ -221,7 +221,7 @@ const withoutReserved = (
 /** The value of annotation `rotate`, as far as status.lastRotate has room for it; null = there is none. */
 export function rotateRequestOf({ annotations }: ObjectMeta): string | null {
   const text = stringOf(fieldsOf(annotations)[ROTATE_ANNOTATION]) ?? ''
-  return text === '' ? null : [...text].slice(0, LONGEST_ROTATE_REQUEST).join('')
+  return text === '' ? null : Array.from(text).slice(0, LONGEST_ROTATE_REQUEST).join('')
 }
 
 function publishedOf(status: unknown): PublishedClaim {

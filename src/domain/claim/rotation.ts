@@ -35,10 +35,9 @@ export function dueMs({ creationMs, lifetimeSeconds, rotateAfterSeconds, jitter 
 export function jitterOf(uid: string): number {
   let hash = 0x811c9dc5
   for (const char of uid) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193)
-  // The last characters of a text reach the high bits of such a hash only by mixing (the last step of MurmurHash3).
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
+  // The last characters of a text reach the high bits of such a hash only by mixing, as MurmurHash3 ends.
+  const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 32
 }
 
 /** What decides when an elder ends. */
