@@ -229,6 +229,7 @@ export const SHIPPED_POLICIES: readonly string[] = [
   'account-token.management.platform.sh',
   'advice-config.management.platform.sh',
   'advice.management.platform.sh',
+  'claims.management.platform.sh',
   'finalizer.management.platform.sh',
   'identity.management.platform.sh',
   'key-type.management.platform.sh',
@@ -237,6 +238,7 @@ export const SHIPPED_POLICIES: readonly string[] = [
   'owner.management.platform.sh',
   'people-teams.management.platform.sh',
   'people.management.platform.sh',
+  'reserved-claim.management.platform.sh',
   'reserved.management.platform.sh',
   'secret-in-annotation.management.platform.sh',
 ]

@@ -40,7 +40,7 @@ export const REASONS = {
   userReady: ['Active', 'Terminating', 'NameMismatch', 'Disabled'],
   /** Ready of a Team (contract 24.1). */
   teamReady: ['Active', 'Terminating', 'NameMismatch'],
-  /** Ready of an AccessKeyClaim (contract 28.7). */
+  /** Ready of an AccessKeyClaim, the first that applies (contract 28.7). */
   claimReady: [
     'Delivered',
     'Terminating',
