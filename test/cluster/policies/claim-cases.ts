@@ -156,12 +156,12 @@ export const claimRows: readonly Row<Caller>[] = [
   ...rowsOf('claimDelegate', BY_DELEGATE),
 ]
 
-/** A group that the caller may not impersonate, at each index. */
+/** A last group that the caller may not impersonate, of each number of groups. */
 export const claimPlaceRows: readonly Row<Caller>[] = rowsOf(
   'claimImpersonator',
   MAX_GROUPS.map((_, place) => ({
     name: `a claim in an unknown group at index ${place}`,
-    to: { groups: MAX_GROUPS.with(place, 'root') },
+    to: { groups: [...MAX_GROUPS.slice(0, place), 'root'] },
     lacks: ['groups', 'group root', 'groups/root'],
   })),
 )
