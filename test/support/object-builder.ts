@@ -1,7 +1,9 @@
 // Objects for tests: a row names what differs, the builder fills in the rest.
 import { randomUUID } from 'node:crypto'
+import type { AccessKeyClaim } from '../../src/api/accesskeyclaim.gen.ts'
 import type { Config } from '../../src/api/config.gen.ts'
 import {
+  ACCESS_KEY_CLAIMS,
   ACCESS_KEYS,
   API_VERSION,
   CONFIGS,
@@ -41,6 +43,13 @@ export const userObject = ({ metadata, ...rest }: Parts<User> = {}): User => ({
 /** A Team as the API server has it: sre, created 2026-11-21T10:00:00Z, with nobody in it. */
 export const teamObject = ({ metadata, ...rest }: Parts<Team> = {}): Team => ({
   ...stored(TEAMS, { name: 'sre', ...metadata }),
+  spec: {},
+  ...rest,
+})
+
+/** A claim as the API server has it: deploy of namespace shop, created 2026-11-21T10:00:00Z, nothing done to it yet. */
+export const claimObject = ({ metadata, ...rest }: Parts<AccessKeyClaim> = {}): AccessKeyClaim => ({
+  ...stored(ACCESS_KEY_CLAIMS, { name: 'deploy', namespace: 'shop', ...metadata }),
   spec: {},
   ...rest,
 })
