@@ -8,7 +8,7 @@ export const isLifetimeTooShort = (lifetimeSeconds: number): boolean =>
   lifetimeSeconds < SHORTEST_LIFETIME
 
 /** What decides when a credential is due. */
-export interface Due {
+interface Due {
   /** Creation of the key, or of the token that is delivered, in epoch milliseconds. */
   readonly creationMs: number
   /** The lifetime in force: status.effectiveTTLSeconds of a key, from issue to end of a token. */
@@ -41,7 +41,7 @@ export function jitterOf(uid: string): number {
 }
 
 /** What decides when an elder ends. */
-export interface Elder {
+interface Elder {
   /** When its successor was delivered, in epoch milliseconds. */
   readonly deliveredMs: number
   /** Seconds that it goes on working; null = until its own end. */

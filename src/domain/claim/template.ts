@@ -14,7 +14,7 @@ export interface ServerAddress {
 }
 
 /** What the holes of a template are filled with. */
-export interface TemplateValues {
+interface TemplateValues {
   /** The access key or the token. It has only letters, digits, `_`, `-` and `.`. */
   readonly credential: string
   readonly keyID: string
@@ -43,7 +43,7 @@ export function renderData(
 ): Readonly<Record<string, string>> {
   if (server === null && needsServer(secret))
     throw new Error("the gateway's address is unknown, and an entry of the Secret has it")
-  const textOf = (piece: Piece): string =>
+  const textOf = (piece: TemplatePiece): string =>
     typeof piece === 'string' ? piece : piece.hole === 'server' ? '' : own[piece.hole]
   return Object.fromEntries(
     Object.entries(secret.data).map(([name, template]) => [
@@ -70,16 +70,16 @@ export function templateText(
   })
 }
 
-type Piece = string | { readonly hole: keyof TemplateValues }
+type TemplatePiece = string | { readonly hole: keyof TemplateValues }
 
-const SERVER_HOLE: Piece = { hole: 'server' }
+const SERVER_HOLE: TemplatePiece = { hole: 'server' }
 
 /** `$$`, or a name in parentheses after a `$`. A name ends where the next `$` begins at the latest: linear. */
 const PLACE = /\$(?:\$|\(([A-Z_]+)\))/g
 
 /** A template as pieces. What begins with `$` and means nothing stays as it is; the schema refuses it. */
-function piecesOf(template: string, server: ServerAddress | null): readonly Piece[] {
-  const pieces: Piece[] = []
+function piecesOf(template: string, server: ServerAddress | null): readonly TemplatePiece[] {
+  const pieces: TemplatePiece[] = []
   let endOfLast = 0
   for (const { 0: place, 1: name, index } of template.matchAll(PLACE)) {
     pieces.push(template.slice(endOfLast, index), ...meaningOf(place, name, server))
@@ -92,7 +92,7 @@ function meaningOf(
   place: string,
   name: string | undefined,
   server: ServerAddress | null,
-): readonly Piece[] {
+): readonly TemplatePiece[] {
   switch (name) {
     case undefined:
       return ['$']
@@ -115,8 +115,8 @@ function meaningOf(
 }
 
 /** Neighbouring texts as one, so that pieces are equal where what they become is. */
-function joinedTexts(pieces: readonly Piece[]): readonly Piece[] {
-  const joined: Piece[] = []
+function joinedTexts(pieces: readonly TemplatePiece[]): readonly TemplatePiece[] {
+  const joined: TemplatePiece[] = []
   for (const piece of pieces) {
     const last = joined.at(-1)
     if (typeof piece === 'string' && typeof last === 'string')
@@ -133,7 +133,7 @@ function authorityData(server: ServerAddress | null): string {
 }
 
 /** A kubeconfig as `management-operator kubeconfig` writes it. Texts that YAML might read as something else are quoted. */
-function kubeconfig(server: ServerAddress | null): readonly Piece[] {
+function kubeconfig(server: ServerAddress | null): readonly TemplatePiece[] {
   const authority = authorityData(server)
   const lines = [
     'apiVersion: v1',
