@@ -181,7 +181,7 @@ describe('docs/troubleshooting.md', () => {
   })
 
   test('a controller, a rule of the domain or the gateway uses each reason (4.1, 4.2, 4.3, 4.5, 9.5)', () => {
-    const sources = ['controllers', 'domain', 'gateway'].flatMap((folder) =>
+    const sources = ['controllers', 'delivery', 'domain', 'gateway'].flatMap((folder) =>
       readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))
         .map((name) => textOf(`src/${folder}/${name}`)),

@@ -64,7 +64,11 @@ function installation(): string {
   const inConfig = (path: string): string => join(ROOT, 'config', path)
   return renderInstallation({
     policies: globSync(inConfig('policies/*.yaml')),
-    accounts: { manager: inConfig('rbac/manager.yaml'), gateway: inConfig('rbac/gateway.yaml') },
+    accounts: {
+      manager: inConfig('rbac/manager.yaml'),
+      gateway: inConfig('rbac/gateway.yaml'),
+      delivery: inConfig('rbac/delivery.yaml'),
+    },
   })
 }
 

@@ -12,7 +12,7 @@ export interface ShippedRule {
   readonly verbs: readonly string[]
 }
 
-/** The rules of manager and gateway in config/rbac, without impersonation. */
+/** The rules of manager, gateway and delivery process in config/rbac, without impersonation. */
 export const SHIPPED_RULES: readonly ShippedRule[] = [
   {
     account: 'manager',
@@ -222,6 +222,92 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     resources: ['tokensecrets'],
     verbs: ['confine'],
   },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['accesskeyclaims'],
+    verbs: ['get', 'list', 'watch', 'patch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['accesskeyclaims/status'],
+    verbs: ['patch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['accesskeyclaims/finalizers'],
+    verbs: ['update'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['ownedaccesskeys'],
+    verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['ownedaccesskeys'],
+    verbs: ['delegate', 'use'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['directclusterendpointtokens'],
+    verbs: ['get', 'list', 'watch', 'create', 'delete'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['configs'],
+    verbs: ['get', 'list', 'watch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['events.k8s.io'],
+    resources: ['events'],
+    verbs: ['create'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
+    apiGroups: ['management.platform.sh'],
+    resources: ['tokensecrets'],
+    verbs: ['confine'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: true,
+    apiGroups: [''],
+    resources: ['configmaps'],
+    resourceNames: ['platform-config-in-force', 'platform-gateway-ca'],
+    verbs: ['get', 'list', 'watch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: true,
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    resourceNames: ['management-operator-delivery'],
+    verbs: ['get', 'update'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: true,
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: ['create'],
+  },
 ]
 
 /** Names of the ValidatingAdmissionPolicies in config/policies; each has a binding of the same name. */
@@ -229,6 +315,7 @@ export const SHIPPED_POLICIES: readonly string[] = [
   'account-token.management.platform.sh',
   'advice-config.management.platform.sh',
   'advice.management.platform.sh',
+  'claims.management.platform.sh',
   'finalizer.management.platform.sh',
   'identity.management.platform.sh',
   'key-type.management.platform.sh',
@@ -237,6 +324,7 @@ export const SHIPPED_POLICIES: readonly string[] = [
   'owner.management.platform.sh',
   'people-teams.management.platform.sh',
   'people.management.platform.sh',
+  'reserved-claim.management.platform.sh',
   'reserved.management.platform.sh',
   'secret-in-annotation.management.platform.sh',
 ]

@@ -27,6 +27,14 @@ export const METRIC_HELP = {
     '1 while this process holds the Lease and leads, 0 while it stands by.',
   platform_access_keys:
     'Access keys by current state. The state is the one that gateways act on; the status of a key can lag behind it.',
+  platform_claims: 'Access key claims, by the state that their status shows.',
+  platform_claim_rotations_total: 'Credentials delivered to claims, by cause.',
+  platform_claim_rotation_overdue_seconds:
+    'Seconds since the rotation of the most overdue claim was due; 0 if none is overdue.',
+  platform_claim_delivery_seconds:
+    'Time from the change that asked for a credential until it was in its Secret, in seconds.',
+  platform_claim_secrets_mended_total:
+    'Secrets of claims that others had changed or deleted, and that got another credential.',
   platform_users: 'Users by current state.',
   platform_teams: 'Teams by current state.',
   platform_access_key_expirations_total:

@@ -245,6 +245,9 @@ export const RESERVED_MANAGERS: readonly string[] = [
 /** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
 export const CONTROLLER_NAME = 'management-operator'
 
+/** Name of the Lease of the process that delivers the credentials of claims (contract 28.3). */
+export const DELIVERY_LEASE = `${CONTROLLER_NAME}-delivery`
+
 /** ConfigMap that records the settings in force (contract 6.5), data key `config`, JSON. */
 export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'
 

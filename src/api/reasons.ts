@@ -40,6 +40,22 @@ export const REASONS = {
   userReady: ['Active', 'Terminating', 'NameMismatch', 'Disabled'],
   /** Ready of a Team (contract 24.1). */
   teamReady: ['Active', 'Terminating', 'NameMismatch'],
+  /** Ready of an AccessKeyClaim, the first that applies (contract 28.7). */
+  claimReady: [
+    'Delivered',
+    'Terminating',
+    'NamespaceRefused',
+    'TooManyClaims',
+    'GatewayUnknown',
+    'LifetimeTooShort',
+    'DeliveryForbidden',
+    'SecretTaken',
+    'SecretRefused',
+    'KeyDisabled',
+    'KeyNotReady',
+    'Suspended',
+    'Pending',
+  ],
   /** Ready of a Config (contract 4.3). */
   configReady: ['Applied', 'Invalid', 'NotWritten', 'NotInForce'],
   /** LifetimeCapped of keys and tokens. */
@@ -72,6 +88,13 @@ export const REASONS = {
     'TargetReady',
     'TargetUnusable',
     'TargetConflict',
+    'Delivered',
+    'Rotated',
+    'DeliveryForbidden',
+    'SecretTaken',
+    'SecretRefused',
+    'SecretChanged',
+    'RotationFailed',
   ],
 } as const
 

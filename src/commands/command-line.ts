@@ -26,6 +26,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       'Proxy requests with direct cluster endpoint tokens to the API server of a connected cluster.',
     load: () => import('./direct/command.ts'),
   },
+  delivery: {
+    summary:
+      'Make access keys and tokens for claims, write them into Secrets, and replace them in time.',
+    load: () => import('./delivery/command.ts'),
+  },
   'sign-in': {
     summary:
       'Sign people in, with a password or at an identity provider, and make their access keys.',

@@ -52,7 +52,7 @@ const OUTPUT_ROOT = process.env['TEST_OUTPUT'] ?? join(import.meta.dirname, '../
  * @throws Error with the end of its output when it ends first or is not ready within 30 s
  */
 export const startCommand = (
-  command: 'manager' | 'gateway' | 'direct' | 'sign-in',
+  command: 'manager' | 'gateway' | 'direct' | 'delivery' | 'sign-in',
   { kubeconfig, flags = [], ...options }: ProcessOptions,
 ): Promise<OwnProcess> =>
   startServing(command, { ...options, flags: [`--kubeconfig=${kubeconfig}`, ...flags] })

@@ -122,7 +122,15 @@ const fileOf = (dataDir: string): string => join(dataDir, 'state.json')
 
 async function stateOf(raw: Raw): Promise<State> {
   const lists = await mapEach(await resources(raw), async (resource) => {
-    const { code, body } = await raw<ObjectList>('GET', resource.path)
+    const { code, body } = await eventually(
+      `a list of ${resource.path}`,
+      async () => {
+        const answer = await raw<ObjectList>('GET', resource.path)
+        // A kind whose storage the API server is still setting up.
+        return answer.code === 429 ? undefined : answer
+      },
+      REMOVED,
+    )
     // A kind that is being deleted, or was deleted just now.
     if (code === 404) return []
     if (code !== 200) throw new Error(`list of ${resource.path}: ${code} ${JSON.stringify(body)}`)

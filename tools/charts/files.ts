@@ -50,6 +50,10 @@ export async function chartFiles(kubectl: string): Promise<ReadonlyMap<string, s
     [`${PLATFORM}/files/base.yaml`, textOf(base ?? [])],
     [`${PLATFORM}/files/sign-in.yaml`, textOf(signIn ?? [])],
     ...copies(PLATFORM, 'components/legacy-impersonation', 'components/prometheus'),
+    [
+      `${PLATFORM}/files/delivery-everywhere.yaml`,
+      textOf(manifestsIn(sourceOf('components/delivery-everywhere/secret-delivery.yaml'))),
+    ],
     [`${PLATFORM}/files/dashboard.json`, sourceOf('components/prometheus/dashboard.json')],
     [`${AGENT}/files/base.yaml`, textOf(agent ?? [])],
     [`${AGENT}/files/target.yaml`, textOf(target ?? [])],

@@ -50,7 +50,7 @@ export interface ShippedRule {
   readonly verbs: readonly string[]
 }
 
-/** The rules of manager and gateway in config/rbac, without impersonation. */
+/** The rules of manager, gateway and delivery process in config/rbac, without impersonation. */
 export const SHIPPED_RULES: readonly ShippedRule[] = ${JSON.stringify(rights)}
 
 /** Names of the ValidatingAdmissionPolicies in config/policies; each has a binding of the same name. */

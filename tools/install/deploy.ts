@@ -31,7 +31,7 @@ export async function install(say: Say): Promise<void> {
 }
 
 /**
- * Does what `install` does, then applies everything with an image and waits until both Deployments run it. The
+ * Does what `install` does, then applies everything with an image and waits until all Deployments run it. The
  * manifests stay as they are: the image is set in a temporary overlay.
  *
  * @param timeout how long to wait for each, such as `5m`

@@ -12,7 +12,7 @@ export const NAMESPACE = 'platform-system'
 const SIGN_IN_NAMESPACE = `${NAMESPACE}-sign-in`
 
 /** The Deployments of the shipped manifests. */
-export const DEPLOYMENTS = ['manager', 'gateway'] as const
+export const DEPLOYMENTS = ['manager', 'gateway', 'delivery'] as const
 
 /** Labels of every object of the shipped manifests, components included. */
 export const LABELS = {

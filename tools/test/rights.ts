@@ -36,10 +36,17 @@ interface Rbac {
 }
 
 const CONFIG = join(import.meta.dirname, '../../config')
-/** The folders with roles of manager, gateway and sign-in process. */
-const RBAC = ['rbac', 'target-namespace', 'sign-in-namespace']
+/**
+ * The folders with roles of manager, gateway, delivery process and sign-in process. The last has what the owner of a namespace
+ * grants the delivery process there.
+ */
+const RBAC = ['rbac', 'target-namespace', 'sign-in-namespace', 'components/delivery-everywhere']
 /** A test may borrow an account; only requests of the program count. */
-const PROGRAMS = ['management-operator/', 'management-operator-sign-in/']
+const PROGRAMS = [
+  'management-operator/',
+  'management-operator-sign-in/',
+  'management-operator-delivery/',
+]
 /** These forward the user agent of their clients, so a test that borrows such an account sets BORROWED. */
 const FORWARDING = ['gateway', 'direct']
 const BORROWED = 'borrowed/'
@@ -50,9 +57,9 @@ const FILE = /^rights-.*\.json$/
  * off (test/cluster/policies/reserved-cases.ts: without it the finalizer stays), to generate, when it sets a key
  * (test/cluster/policies/reserved-cases.ts: without it there is none), to record an identity, when it takes a report
  * over (test/cluster/signin/identity-reports.private.test.ts), and to delegate and to use, when the gateway
- * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts), and to sign in, when a person does
- * (test/cluster/policies). By confine a policy knows the
- * accounts of the product (test/cluster/policies/account-token.test.ts).
+ * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts), or the delivery process one for a claim, and to sign
+ * in, when a person does (test/cluster/policies). By confine a policy knows the accounts of the product
+ * (test/cluster/policies/account-token.test.ts).
  */
 export const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource.endsWith('/finalizers') && verb === 'update') ||
@@ -63,13 +70,14 @@ export const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
 const POLICY_VERBS: Readonly<Record<string, readonly string[]>> = {
   manager: ['generate', 'record-identity'],
   gateway: ['delegate', 'use'],
+  delivery: ['delegate', 'use'],
   'sign-in': ['sign-in'],
 }
 
 /**
  * The rights that manifests grant to ServiceAccounts, one for each combination of a rule.
  *
- * @param folders below config/, without the folders in them; the folders of manager, gateway and sign-in process when absent
+ * @param folders below config/, without the folders in them; the folders of these four when absent
  */
 export function grantedRights(folders: readonly string[] = RBAC): readonly Right[] {
   const texts = folders.flatMap((folder) =>
@@ -155,9 +163,16 @@ function covering(granted: readonly Right[]): (asked: Right) => readonly string[
   }
 }
 
-/** Granted in all namespaces, where two would do: config/rbac/manager.yaml says why. */
-const isForAllNamespaces = ({ group, resource, verb }: Right): boolean =>
-  group === 'events.k8s.io' && resource === 'events' && verb === 'create'
+/**
+ * Granted in all namespaces and used in each: events, for which config/rbac/manager.yaml says why, claims, and the Secrets of
+ * claims, which are in no namespace of the platform or of Kubernetes.
+ */
+const isForAllNamespaces = ({ account, group, resource, verb, namespace }: Right): boolean =>
+  (group === 'events.k8s.io' && resource === 'events' && verb === 'create') ||
+  (account === 'delivery' && resource.startsWith('accesskeyclaims')) ||
+  (account === 'delivery' && resource === 'secrets' && !OWN_NAMESPACE.test(namespace))
+
+const OWN_NAMESPACE = /^(platform-system|platform-system-.*|kube-.*)$/
 
 function covers({ name, group, resource, path, ...rest }: Right, asked: Right): boolean {
   const stands = (own: string, other: string): boolean => own === other || own === '*'

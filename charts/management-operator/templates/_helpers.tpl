@@ -16,14 +16,14 @@
 {{ .Values.namespace }}-sign-in
 {{- end -}}
 
-{{- /* Finds manager, gateway and sign-in process: Services as well as pods. */ -}}
+{{- /* Finds manager, gateway, delivery and sign-in process: Services as well as pods. */ -}}
 {{- define "management-operator.scraped" -}}
 matchLabels:
   app.kubernetes.io/name: management-operator
 matchExpressions:
 - key: app.kubernetes.io/component
   operator: In
-  values: {{ if .Values.signIn.enabled }}[manager, gateway, sign-in]{{ else }}[manager, gateway]{{ end }}
+  values: {{ if .Values.signIn.enabled }}[manager, gateway, delivery, sign-in]{{ else }}[manager, gateway, delivery]{{ end }}
 {{- end -}}
 
 {{- /* Where they are, besides the namespace of the object that finds them. */ -}}

@@ -1,9 +1,10 @@
-// Checks of the parts that are in the API server: kinds, policies, rights, settings, the leader.
+// Checks of the parts that are in the API server: kinds, policies, rights, settings, the leaders.
 import { SHIPPED_POLICIES } from '../../api/installation.gen.ts'
 import {
   ACCESS_KEYS,
   CONFIGS,
   CONTROLLER_NAME,
+  DELIVERY_LEASE,
   GROUP,
   LEASES,
   POLICIES,
@@ -44,13 +45,14 @@ export async function checkPolicies(client: KubeClient): Promise<CheckResult> {
   return missing(`there is no ${names(absent)}: ${APPLY}`)
 }
 
-/** Checks the rights of the accounts of manager and gateway. */
+/** Checks the rights of the accounts of manager, gateway and delivery process. */
 export async function checkRights(client: KubeClient, namespace: string): Promise<CheckResult> {
   const rights = shippedRights(namespace)
   const lacks: string[] = []
   for (const right of rights)
     if (!(await isAllowed(client, right, namespace))) lacks.push(lackOf(right))
-  if (lacks.length === 0) return found(`all ${rights.length} of manager and gateway`)
+  if (lacks.length === 0)
+    return found(`all ${rights.length} of manager, gateway and delivery process`)
   return missing(`${names(lacks)}: ${APPLY}`)
 }
 
@@ -99,21 +101,41 @@ export async function checkLease(
   isManaged: boolean,
 ): Promise<CheckResult> {
   const lease = await client.get<Lease>(LEASES, { name: CONTROLLER_NAME, namespace })
-  const where = `Lease ${CONTROLLER_NAME} in namespace ${namespace}`
+  const where = placeOf(CONTROLLER_NAME, namespace)
   if (lease === null)
     return isManaged
       ? found(`there is no ${where}: the manager runs without --leader-elect`)
       : missing(`there is no ${where}: is a manager running?`)
-  return leaseResult(lease.spec ?? {}, where, nowMs)
+  return leaseResult(lease.spec ?? {}, { process: 'manager', where }, nowMs)
 }
+
+/** Checks that a delivery process holds its Lease. One without --leader-elect has none, and nothing else shows that it runs. */
+export async function checkDelivery(
+  client: KubeClient,
+  namespace: string,
+  nowMs: number,
+): Promise<CheckResult> {
+  const lease = await client.get<Lease>(LEASES, { name: DELIVERY_LEASE, namespace })
+  const where = placeOf(DELIVERY_LEASE, namespace)
+  if (lease === null)
+    return missing(`there is no ${where}: is a delivery process running, with --leader-elect?`)
+  return leaseResult(lease.spec ?? {}, { process: 'delivery process', where }, nowMs)
+}
+
+const placeOf = (lease: string, namespace: string): string =>
+  `Lease ${lease} in namespace ${namespace}`
 
 /** Tolerance beyond the Lease's duration, because this machine's clock may differ. */
 const CLOCK_TOLERANCE_MS = 30_000
 
-/** Whether the Lease is held, by the time of its last renewal. @param where the Lease in words */
-export function leaseResult(spec: LeaseSpec, where: string, nowMs: number): CheckResult {
+/** Whether the Lease is held, by the time of its last renewal. @param words which process holds it, and the Lease */
+export function leaseResult(
+  spec: LeaseSpec,
+  { process, where }: { readonly process: string; readonly where: string },
+  nowMs: number,
+): CheckResult {
   const { holderIdentity = '', leaseDurationSeconds = 0, renewTime } = spec
-  if (holderIdentity === '') return missing(`no manager holds ${where}`)
+  if (holderIdentity === '') return missing(`no ${process} holds ${where}`)
   const renewedMs = parseTimestamp(renewTime) ?? 0
   const untilMs = renewedMs + leaseDurationSeconds * 1000 + CLOCK_TOLERANCE_MS
   if (untilMs < nowMs)

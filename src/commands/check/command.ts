@@ -7,6 +7,7 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import { type Clock, sleep, systemClock } from '../../runtime/clock.ts'
 import { printText } from '../../runtime/flags.ts'
 import {
+  checkDelivery,
   checkKinds,
   checkLease,
   checkPolicies,
@@ -96,6 +97,7 @@ async function checkAll(
     rights,
     settings: checkSettings(config, configName),
     lease: await resultOf(() => checkLease(client, namespace, clock.nowMs(), key.isManaged)),
+    delivery: await resultOf(() => checkDelivery(client, namespace, clock.nowMs())),
     certificate: gateway === null ? unknown : await resultOf(() => checkCertificate(gateway, send)),
     issuer: gateway === null ? unknown : await resultOf(() => checkIssuer(gateway, send)),
     key: key.result,

@@ -73,9 +73,9 @@ const FLAGS = {
 const HELP = helpText({
   usage: 'check',
   summary: `Check an installation: say what is missing, and how to get it.
-It checks the CRDs, the policies, the rights of manager and gateway, the settings in force, the leader, the
-gateway's certificate and the token issuer. Then it creates an access key, uses it, deletes it, and checks that
-the gateway refuses it. It needs the rights of a cluster administrator.`,
+It checks the CRDs, the policies, the rights of manager, gateway and delivery process, the settings in force, the
+leaders, the gateway's certificate and the token issuer. Then it creates an access key, uses it, deletes it, and
+checks that the gateway refuses it. It needs the rights of a cluster administrator.`,
   flags: FLAGS,
   exitCodes: {
     0: 'Nothing is missing.',

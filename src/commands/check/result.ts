@@ -8,6 +8,7 @@ export const PARTS = [
   'rights',
   'settings',
   'lease',
+  'delivery',
   'certificate',
   'issuer',
   'key',

@@ -14,7 +14,7 @@ export interface Right {
   }
 }
 
-/** Every right of manager and gateway, in the platform's namespace or in the whole cluster. */
+/** Every right of manager, gateway and delivery process, in the platform's namespace or in the whole cluster. */
 export const shippedRights = (namespace: string): readonly Right[] =>
   SHIPPED_RULES.flatMap((rule) => rightsOf(rule, namespace))
 

@@ -82,6 +82,7 @@ const STEPS: readonly KeyPlanStep[] = [
   awaitClaim,
   deleteSurplusLogin,
   recordIdentity,
+  deleteEndedOfClaim,
   publishStatus,
   deleteOverdue,
   awaitChange,
@@ -135,6 +136,11 @@ function deleteSurplusLogin(
 function recordIdentity({ key, nowMs }: KeySnapshot, { report }: KeyPlanInput): KeyStep | null {
   const change = isHeartbeatKey(key) ? null : identityChangeOf(key, report, nowMs)
   return change === null ? null : { kind: 'record', change }
+}
+
+/** Without a write that says so: a claim replaces its keys all the time, and its status has what is delivered (28.8). */
+function deleteEndedOfClaim(snapshot: KeySnapshot): KeyStep | null {
+  return snapshot.key.isOfClaim ? deleteOverdue(snapshot) : null
 }
 
 function publishStatus(snapshot: KeySnapshot, input: KeyPlanInput): KeyStep | null {

@@ -6,7 +6,8 @@ import { formatSecond, parseTimestamp } from '../../domain/time.ts'
 /**
  * When an expired key is deleted, in epoch milliseconds; null = it is kept (contract 5.2).
  *
- * The annotation takes precedence, then the label of a GitOps tool, which would recreate a deleted key. A key that
+ * The annotation takes precedence, then the label of a GitOps tool, which would recreate a deleted key. A key of a claim has
+ * a successor, so it goes at once, as those of type Login do. A key that
  * the cap ended stays for the whole retention after the expiry was first seen, as published in status: a cap lowered
  * by mistake may have ended it days ago.
  */
@@ -23,7 +24,7 @@ export function deletionMsOf(
     return (
       publishedRemovalMs(key, expiresMs) ?? wholeSecond(Math.max(expiresMs, nowMs) + retentionMs)
     )
-  if (key.onExpiry === 'Delete' || key.type === 'Login') return expiresMs
+  if (key.onExpiry === 'Delete' || key.type === 'Login' || key.isOfClaim) return expiresMs
   return expiresMs + retentionMs
 }
 

@@ -1,5 +1,6 @@
 // Parses an OwnedAccessKey into the form that all decisions use, which has no secret; and formats new keys.
 import {
+  CLAIM_LABEL,
   CREATED_ANNOTATION,
   HEARTBEAT_NAME,
   IDENTITY_GONE_ANNOTATION,
@@ -53,6 +54,8 @@ export interface AccessKey extends LifetimeFields, IdentityFields, CredentialObj
   readonly isKeyOurs: boolean
   /** Whether no field manager of the platform has written it: a gateway that creates a key claims fields right after. */
   readonly isUnclaimed: boolean
+  /** Whether it was made for an AccessKeyClaim, which makes another in its place (contract 28.3). */
+  readonly isOfClaim: boolean
   readonly published: PublishedKeyStatus
 }
 
@@ -92,6 +95,7 @@ export function accessKeyOf(
     digest: key === '' ? null : digestOf(key),
     holdsDigest: storedDigestOf(key) !== null,
     isKeyOurs: ownedFieldsOf(managedFields, '').has('spec', 'key'),
+    isOfClaim: Object.hasOwn(metadata.labels ?? {}, CLAIM_LABEL),
     isUnclaimed: managedFields.length > 0 && !managedFields.some(isOfPlatform),
     ttl: secondsOf(spec.ttl) ?? 0,
     type: stringOf(spec.type) ?? '',

@@ -218,7 +218,8 @@ const withoutReserved = (
     ),
   )
 
-function rotateRequestOf({ annotations }: ObjectMeta): string | null {
+/** The value of annotation `rotate`, as far as status.lastRotate has room for it; null = there is none. */
+export function rotateRequestOf({ annotations }: ObjectMeta): string | null {
   const text = stringOf(fieldsOf(annotations)[ROTATE_ANNOTATION]) ?? ''
   return text === '' ? null : Array.from(text).slice(0, LONGEST_ROTATE_REQUEST).join('')
 }

@@ -114,7 +114,7 @@ const refusalOf = (resource: Resource, count: number, limit: number): BufferedAn
     ? refuse(SELF_SERVICE_ERRORS.tooManyKeys, { count, limit })
     : refuse(SELF_SERVICE_ERRORS.tooManyTokens, { count, limit })
 
-/** The objects of a kind that an identity has in the informers. */
+/** The objects of a kind that an identity has in the informers, but for the keys of claims. */
 function ownedOf(
   { keys, tokens, caps, clock }: Omit<QuotaOptions, 'limits'>,
   resource: Resource,
@@ -122,7 +122,7 @@ function ownedOf(
 ): OwnedObjects {
   const nowMs = clock.nowMs()
   if (resource === ACCESS_KEYS) {
-    const all = keys.withIdentity(identity).filter(({ isDeleting }) => !isDeleting)
+    const all = keys.withIdentity(identity).filter((key) => !key.isDeleting && !key.isOfClaim)
     const ends = all.map((key) => ({ key, endedMs: lifetimeOf(key, caps(), nowMs).expiresMs }))
     return {
       live: ends.filter(({ endedMs }) => isLive(endedMs, nowMs)).length,

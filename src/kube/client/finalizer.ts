@@ -9,6 +9,8 @@ import type { KubeClient, PatchOperation } from './client.ts'
 /** A cached object with its finalizers. */
 export interface Finalized {
   readonly name: string
+  /** Absent for cluster-scoped kinds. */
+  readonly namespace?: string
   readonly uid: string
   readonly finalizers: readonly string[]
 }

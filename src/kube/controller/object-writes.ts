@@ -16,6 +16,8 @@ export interface ObjectTarget {
 /** An object as the store has it. */
 interface StoredObject {
   readonly name: string
+  /** Absent for cluster-scoped kinds. */
+  readonly namespace?: string
   readonly uid: string
   readonly resourceVersion: string
 }
@@ -29,14 +31,14 @@ interface AppliedFields {
 /** Applies fields of the object. @throws StatusError 409 when the object has changed */
 export async function applyFields(
   { client, resource, store }: ObjectTarget,
-  { name, uid, resourceVersion }: StoredObject,
+  { name, namespace, uid, resourceVersion }: StoredObject,
   { metadata, ...fields }: AppliedFields,
   write: { readonly reason: string; readonly subresource?: 'status' },
 ): Promise<void> {
   const object: AppliedObject = {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    metadata: { name, uid, resourceVersion, ...metadata },
+    metadata: { name, ...placeOf(namespace), uid, resourceVersion, ...metadata },
     ...fields,
   }
   store.observe(await client.apply(resource, object, write.reason, write.subresource))
@@ -80,8 +82,9 @@ export async function deleteObject(
   object: StoredObject,
   reason: string,
 ): Promise<boolean> {
-  const { name, uid, resourceVersion } = object
-  const terminating = await client.delete(resource, { name }, { uid, resourceVersion }, reason)
+  const { name, namespace, uid, resourceVersion } = object
+  const ref = { name, ...placeOf(namespace) }
+  const terminating = await client.delete(resource, ref, { uid, resourceVersion }, reason)
   if (terminating) store.observe(terminating)
   return terminating !== null
 }
@@ -105,10 +108,14 @@ export async function releaseObject(
 /** An object of the resource as the subject of an Event. */
 export const regardingOf = (
   resource: Resource,
-  { name, uid }: Pick<StoredObject, 'name' | 'uid'>,
+  { name, namespace, uid }: Pick<StoredObject, 'name' | 'namespace' | 'uid'>,
 ): ObjectEvent['regarding'] => ({
   apiVersion: apiVersionOf(resource),
   kind: resource.kind,
   name,
+  ...placeOf(namespace),
   uid,
 })
+
+const placeOf = (namespace: string | undefined): Pick<StoredObject, 'namespace'> =>
+  namespace === undefined ? {} : { namespace }

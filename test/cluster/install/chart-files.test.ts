@@ -31,6 +31,7 @@ test.each([
       ...ofPods('manager'),
       ...ofPods('gateway'),
       '/gateway/httpRoute/parentRefs/*',
+      ...ofPods('delivery'),
       ...ofPods('signIn'),
       '/config/costControl/settings/averageCPUPricePerNode',
       '/config/costControl/settings/averageRAMPricePerNode',

@@ -116,6 +116,7 @@ metadata: {name: planted}
       change: (text: string) =>
         text.replace('env:\n', 'env:\n- name: URL\n  value: {{ .root.Values.issuerURL }}\n'),
       found: [
+        'Deployment delivery/spec/template/spec/containers/0/env/0/value',
         'Deployment manager/spec/template/spec/containers/0/env/0/value',
         'Deployment sign-in/spec/template/spec/containers/0/env/0/value',
         'StatefulSet gateway/spec/template/spec/containers/0/env/0/value',

@@ -52,7 +52,7 @@ export const PLATFORM_ROWS: readonly Row[] = [
     name: 'secrets of a registry',
     values: { imagePullSecrets: [{ name: 'registry' }] },
     overlay: {
-      patches: ['manager', 'gateway'].map((one) =>
+      patches: ['manager', 'gateway', 'delivery'].map((one) =>
         podField(one, 'imagePullSecrets', [{ name: 'registry' }]),
       ),
     },
@@ -60,18 +60,22 @@ export const PLATFORM_ROWS: readonly Row[] = [
   {
     name: 'an issuer',
     values: { issuerURL: 'https://platform.example.com/oidc' },
-    overlay: { patches: [argument('--issuer-url=https://platform.example.com/oidc')] },
+    overlay: {
+      patches: [argument('--issuer-url=https://platform.example.com/oidc', 'manager|gateway')],
+    },
   },
   {
-    name: 'flags of manager and gateway',
+    name: 'flags of manager, gateway and delivery process',
     values: {
       manager: { extraArgs: ['--token-max-ttl=12h'] },
       gateway: { extraArgs: ['--max-keys-per-user=20'] },
+      delivery: { extraArgs: ['--gateway-url=https://platform.example.com'] },
     },
     overlay: {
       patches: [
         argument('--token-max-ttl=12h', 'manager'),
         argument('--max-keys-per-user=20', 'gateway'),
+        argument('--gateway-url=https://platform.example.com', 'delivery'),
       ],
     },
   },
@@ -136,6 +140,44 @@ export const PLATFORM_ROWS: readonly Row[] = [
         '../../components/prometheus',
         '../../components/prometheus-sign-in',
       ],
+    },
+  },
+  {
+    name: 'Secrets of claims in every namespace',
+    values: { delivery: { everywhere: true } },
+    overlay: { components: ['../../components/delivery-everywhere'] },
+  },
+  {
+    name: 'Secrets of claims in every namespace, from another namespace',
+    values: { namespace: 'my-platform', delivery: { everywhere: true } },
+    overlay: {
+      namespace: 'my-platform',
+      components: ['../../components/delivery-everywhere'],
+    },
+  },
+  {
+    name: 'claims for those only that are named',
+    values: { claims: { aggregateToEdit: false } },
+    overlay: {
+      patches: [
+        {
+          target: { kind: 'ClusterRole', name: 'platform-claim-editor' },
+          patch: stringify([
+            {
+              op: 'remove',
+              path: '/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit',
+            },
+          ]),
+        },
+      ],
+    },
+  },
+  {
+    name: 'a delivery process on nodes of its own',
+    values: { delivery: { replicas: 3, nodeSelector: { platform: 'only' } } },
+    overlay: {
+      replicas: [{ name: 'delivery', count: 3 }],
+      patches: [podField('delivery', 'nodeSelector', { platform: 'only' })],
     },
   },
   {
@@ -242,6 +284,7 @@ export const EVERYTHING = {
       httpRoute: { ...ON, parentRefs: [{ name: 'public' }] },
       autoscaling: ON,
     },
+    delivery: { everywhere: true },
     signIn: ON,
     monitoring: { serviceMonitor: ON, podMonitor: ON, rules: ON, dashboard: ON },
     config: { platformHost: 'https://platform.example.com' },

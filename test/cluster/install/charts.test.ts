@@ -45,7 +45,7 @@ describe('the chart of the platform', () => {
 
   test('keeps the kinds, and no value takes that off (34.2)', async () => {
     const objects = await charts.objects(PLATFORM, {})
-    expect(objects.filter(({ kind }) => kind === 'CustomResourceDefinition')).toHaveLength(5)
+    expect(objects.filter(({ kind }) => kind === 'CustomResourceDefinition')).toHaveLength(6)
     expect(unkeptKinds(objects)).toEqual([])
     expect(Object.keys(schemaOf(PLATFORM).properties?.['crds']?.properties ?? {})).toEqual([
       'enabled',

@@ -57,7 +57,7 @@ test('the namespace enforces the restricted standard', async () => {
 for (const account of ['syncer', 'direct'])
   await mustKubectl(plane, ['create', 'serviceaccount', account, '-n', NAMESPACE])
 
-test.each(['manager', 'gateway'])(
+test.each(['manager', 'gateway', 'delivery'])(
   'a pod of the %s is admitted as in the example overlay, with its own priority class',
   async (name) => {
     const { code, body } = await make(of(example, name))
@@ -68,6 +68,7 @@ test.each(['manager', 'gateway'])(
 describe.each([
   { name: 'manager', template: of(standard, 'manager'), files: [] },
   { name: 'gateway', template: of(standard, 'gateway'), files: [] },
+  { name: 'delivery process', template: of(standard, 'delivery'), files: [] },
   { name: 'syncer', template: of(syncer, 'syncer'), files: ['/etc/virtual', '/etc/vcluster'] },
   { name: 'direct endpoint', template: of(direct, 'direct'), files: [STATE_MOUNT] },
 ])('a pod of the $name', ({ template, files }) => {

@@ -34,7 +34,14 @@ export const mayImpersonate = (
 /** Reads and writes of our kinds, without delete and without subresources. */
 export const WRITES = onPlatformKinds(
   ['get', 'list', 'create', 'update', 'patch'],
-  ['ownedaccesskeys', 'directclusterendpointtokens', 'configs', 'users', 'teams'],
+  [
+    'ownedaccesskeys',
+    'directclusterendpointtokens',
+    'configs',
+    'users',
+    'teams',
+    'accesskeyclaims',
+  ],
 )
 
 /** Creates a user with these grants; returns its kubeconfig once they are in effect. */

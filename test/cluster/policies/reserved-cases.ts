@@ -119,6 +119,7 @@ export const FINALIZER_CALLERS = {
   writer: [WRITES],
   keyFinisher: [WRITES, onPlatformKinds(['update'], ['ownedaccesskeys/finalizers'])],
   tokenFinisher: [WRITES, onPlatformKinds(['update'], ['directclusterendpointtokens/finalizers'])],
+  claimFinisher: [WRITES, onPlatformKinds(['update'], ['accesskeyclaims/finalizers'])],
   peopleFinisher: [
     WRITES,
     onPlatformKinds(['update'], ['configs/finalizers', 'users/finalizers', 'teams/finalizers']),

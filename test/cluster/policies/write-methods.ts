@@ -1,8 +1,14 @@
 // The ways to write an object, and tests of tables of writes on each: a policy must hold on all of them.
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/names.ts'
+import {
+  ACCESS_KEY_CLAIMS,
+  API_VERSION,
+  FIELD_MANAGER,
+  type Resource,
+} from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
+import { isMap } from '../../../src/domain/json/json.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed-control-plane.ts'
@@ -30,6 +36,8 @@ export interface Write {
   readonly to: Manifest
   /** Absent = the object itself. */
   readonly subresource?: 'status'
+  /** The name of the object; absent = one that no other has. */
+  readonly named?: string
 }
 
 /** A write of a caller and its expected outcome. */
@@ -77,7 +85,7 @@ export type Send = (way: Way, write: Write) => Promise<Written>
 export function sender(plane: TestControlPlane): Send {
   const waysOf = waysTo(plane)
   return async (way, write) => {
-    const named = { ...write, name: uniqueName('policy') }
+    const named = { ...write, name: write.named ?? uniqueName('policy') }
     const { from } = write
     if (from) {
       // An apply removes only fields that an apply of the same manager has set.
@@ -104,7 +112,7 @@ function waysTo({ raw, ...plane }: TestControlPlane): Readonly<Record<Way, Sende
   }
   return {
     create: async (write) =>
-      answered(await raw('POST', pathOf(write.resource, {}), manifestOf(write), write)),
+      answered(await raw('POST', pathOf(write.resource, placeOf(write)), manifestOf(write), write)),
     update: async (write) => {
       const { body: now } = await raw<KubeObject>('GET', pathTo(write))
       const { resourceVersion } = now.metadata
@@ -133,17 +141,23 @@ function codeIn(stderr: string): number {
   return /^The \S+ "\S+" is invalid:/m.test(stderr) ? 422 : 0
 }
 
-const pathTo = ({ resource, name, subresource }: Named): string =>
-  pathOf(resource, { name }, subresource)
+/** Claims are written into namespace default. */
+const placeOf = ({ resource }: Pick<Write, 'resource'>): { readonly namespace?: string } =>
+  resource === ACCESS_KEY_CLAIMS ? { namespace: 'default' } : {}
 
-function manifestOf({ resource, name, to }: Named, metadata: object = {}): object {
-  const { kind } = resource
-  return { apiVersion: API_VERSION, kind, ...to, metadata: { ...to.metadata, ...metadata, name } }
+const pathTo = (write: Named): string =>
+  pathOf(write.resource, { ...placeOf(write), name: write.name }, write.subresource)
+
+function manifestOf(write: Named, more: object = {}): object {
+  const { resource, name, to } = write
+  const metadata = { ...to.metadata, ...placeOf(write), ...more, name }
+  return { apiVersion: API_VERSION, kind: resource.kind, ...to, metadata }
 }
 
 interface Difference {
   readonly section: 'metadata' | 'spec'
   readonly field: string
+  readonly before: unknown
   /** undefined = the field is removed. */
   readonly value: unknown
 }
@@ -154,7 +168,7 @@ function differences({ from = { spec: {} }, to }: Write): readonly Difference[] 
     const after: Record<string, unknown> = { ...to[section] }
     return [...new Set([...Object.keys(before), ...Object.keys(after)])]
       .filter((field) => !isDeepStrictEqual(before[field], after[field]))
-      .map((field) => ({ section, field, value: after[field] }))
+      .map((field) => ({ section, field, before: before[field], value: after[field] }))
   })
 }
 
@@ -163,9 +177,16 @@ function mergePatch(write: Write): object {
     Object.fromEntries(
       differences(write)
         .filter((one) => one.section === section)
-        .map(({ field, value }) => [field, value ?? null]),
+        .map(({ field, before, value }) => [field, replacing(before, value)]),
     )
   return { metadata: of('metadata'), spec: of('spec') }
+}
+
+/** The part of a merge patch that makes `value` of `before`. */
+function replacing(before: unknown, value: unknown): unknown {
+  if (!isMap(before) || !isMap(value)) return value ?? null
+  const removed = Object.keys(before).filter((name) => !Object.hasOwn(value, name))
+  return { ...Object.fromEntries(removed.map((name) => [name, null])), ...value }
 }
 
 const jsonPatch = (write: Write): readonly object[] =>

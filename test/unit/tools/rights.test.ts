@@ -27,6 +27,20 @@ const request = (
 
 const EVENTS = { verb: 'create', group: 'events.k8s.io', resource: 'events' }
 
+const DELIVERY = { username: 'system:serviceaccount:platform-system:delivery' }
+const CLAIMS = {
+  account: 'delivery',
+  group: 'management.platform.sh',
+  resource: 'accesskeyclaims',
+  namespace: '',
+}
+const IN_SHOP = (resource: string) => ({
+  resource,
+  namespace: 'shop',
+  name: 'deploy',
+  ...(resource === CLAIMS.resource && { apiGroup: CLAIMS.group }),
+})
+
 const ALLOWED = { 'authorization.k8s.io/decision': 'allow' }
 
 const FORBIDDEN = {
@@ -69,6 +83,30 @@ test.each([
     name: 'cluster-wide, to delete events',
     right: right({ ...EVENTS, namespace: '', verb: 'delete' }),
     request: request({ verb: 'delete' }, { apiGroup: 'events.k8s.io', resource: 'events' }),
+    isUsed: false,
+  },
+  {
+    name: 'of the delivery process, to a claim in whatever namespace',
+    right: right({ ...CLAIMS, verb: 'patch' }),
+    request: request({ verb: 'patch', user: DELIVERY }, IN_SHOP('accesskeyclaims')),
+    isUsed: true,
+  },
+  {
+    name: 'of the delivery process, to the Secret of a claim where an owner grants it',
+    right: right({ account: 'delivery', namespace: '' }),
+    request: request({ user: DELIVERY }, IN_SHOP('secrets')),
+    isUsed: true,
+  },
+  {
+    name: 'of the delivery process, to a Secret of the platform',
+    right: right({ account: 'delivery', namespace: '' }),
+    request: request({ user: DELIVERY }),
+    isUsed: false,
+  },
+  {
+    name: 'of the delivery process, to a Secret of Kubernetes',
+    right: right({ account: 'delivery', namespace: '' }),
+    request: request({ user: DELIVERY }, { namespace: 'kube-system' }),
     isUsed: false,
   },
   {
@@ -207,6 +245,16 @@ test('a right that RBAC lacks is reported; a refusal by a policy is not', async 
   expect(refused).toEqual(['gateway: get secrets tls in platform-system (/x)'])
 })
 
+test('the delivery process is refused Secrets of claims where no owner lets it, and nothing else (28.4)', async () => {
+  const asOf = (namespace: string) =>
+    request({ ...FORBIDDEN, user: DELIVERY, verb: 'list' }, { namespace })
+  const granted = grantedRights()
+  expect((await usageOf([asOf('shop')], granted)).refused).toEqual([])
+  expect((await usageOf([asOf('platform-system')], granted)).refused).toEqual([
+    'delivery: list secrets tls in platform-system (/x)',
+  ])
+})
+
 test('a request with a granted right that a starting server refused is not reported', async () => {
   expect((await usageOf([request(FORBIDDEN)], [right({})])).refused).toEqual([])
 })
@@ -231,14 +279,16 @@ test('a right that only policies check counts as used by the account that they c
   const onKeys = (account: string, verb: string): Right =>
     anywhere({ account, verb, group: 'management.platform.sh', resource: 'ownedaccesskeys' })
   const asked = [onKeys('manager', 'generate'), onKeys('gateway', 'delegate')]
-  expect(differences([], [...asked, onKeys('gateway', 'use')])).toEqual([])
+  expect(differences([], [...asked, onKeys('gateway', 'use'), onKeys('delivery', 'use')])).toEqual(
+    [],
+  )
   const swapped = [onKeys('gateway', 'generate'), onKeys('manager', 'delegate')]
   expect(differences([], swapped)).toEqual([
     expect.objectContaining({ error: swapped.map(rightText).join('\n') }),
   ])
 })
 
-test('the rights of both accounts are those of config/rbac, and all but the impersonation rights are narrow', () => {
+test('the rights of the accounts are those of config/rbac, and all but the impersonation rights are narrow', () => {
   const granted = grantedRights()
   expect(granted.map(rightText)).toEqual(
     expect.arrayContaining([
@@ -246,6 +296,10 @@ test('the rights of both accounts are those of config/rbac, and all but the impe
       'gateway: patch secrets platform-gateway-tls in platform-system',
       'manager: list configs.management.platform.sh',
       'manager: create events.events.k8s.io',
+      'delivery: delegate ownedaccesskeys.management.platform.sh',
+      'delivery: patch accesskeyclaims/status.management.platform.sh',
+      'delivery: patch secrets',
+      'delivery: update leases.coordination.k8s.io management-operator-delivery in platform-system',
       'gateway: impersonate:user-info users.authentication.k8s.io',
       'gateway: impersonate-on:user-info:get *.*',
       'gateway: impersonate-on:user-info:post path *',

@@ -1,8 +1,13 @@
 // What `management-operator check` makes of a Lease, a Config and the shipped roles, without a cluster.
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
-import { checkSettings, leaseResult } from '../../../../src/commands/check/cluster-checks.ts'
+import {
+  checkDelivery,
+  checkSettings,
+  leaseResult,
+} from '../../../../src/commands/check/cluster-checks.ts'
 import { lackOf, shippedRights } from '../../../../src/commands/check/rights.ts'
+import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import type { LeaseSpec } from '../../../../src/kube/leader-election/rules.ts'
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
@@ -36,7 +41,43 @@ describe('the Lease', () => {
   ])('a Lease $name', ({ spec, says }) => {
     const isHeld = says.endsWith('leads')
     const result = { kind: isHeld ? 'found' : 'missing', text: says }
-    expect(leaseResult(spec, 'the Lease', NOW_MS)).toEqual(result)
+    expect(leaseResult(spec, { process: 'manager', where: 'the Lease' }, NOW_MS)).toEqual(result)
+  })
+
+  const lease = (spec: LeaseSpec): object => ({ metadata: { name: 'x' }, spec })
+  test.each<{ readonly name: string; readonly held: object | null; readonly says: string }>([
+    {
+      name: 'holds its Lease',
+      held: lease({
+        holderIdentity: 'delivery-a',
+        leaseDurationSeconds: 15,
+        renewTime: '2026-11-21T09:59:58.000000Z',
+      }),
+      says: 'delivery-a leads',
+    },
+    {
+      name: 'holds none',
+      held: lease({}),
+      says: 'no delivery process holds Lease management-operator-delivery in namespace p',
+    },
+    {
+      name: 'never ran',
+      held: null,
+      says: 'there is no Lease management-operator-delivery in namespace p: is a delivery process running, with --leader-elect?',
+    },
+  ])('a delivery process that $name (28.3)', async ({ held, says }) => {
+    const asked: unknown[] = []
+    const get = (_: unknown, ref: unknown) => {
+      asked.push(ref)
+      return Promise.resolve(held)
+    }
+    const client = { get } as unknown as KubeClient
+    const { text, kind } = await checkDelivery(client, 'p', NOW_MS)
+    expect({ text, kind }).toEqual({
+      text: says,
+      kind: says.endsWith('leads') ? 'found' : 'missing',
+    })
+    expect(asked).toEqual([{ name: 'management-operator-delivery', namespace: 'p' }])
   })
 })
 
@@ -85,5 +126,10 @@ test('each shipped right is one question, with its name and its namespace', () =
     'manager may not update leases management-operator in namespace platform-system',
   )
   expect(lacks).toContain('gateway may not delegate ownedaccesskeys')
+  expect(lacks).toContain('delivery may not patch accesskeyclaims/status')
+  // What the owner of a namespace grants is not shipped.
+  expect(lacks.filter((lack) => lack.startsWith('delivery') && lack.includes('secrets'))).toEqual([
+    'delivery may not confine tokensecrets',
+  ])
   expect(new Set(lacks).size).toBe(lacks.length)
 })

@@ -53,6 +53,7 @@ function randomKey({ pick }: Random): AccessKey {
     ]),
     onExpiry: pick([null, null, 'Keep', 'Delete']),
     isTracked: pick([false, false, true]),
+    isOfClaim: pick([false, false, true]),
     isDisabled: pick([false, false, true]),
     identity: pick(['user:ada', 'user:ada', null]),
     digest: pick([accessKey().digest, null]),
@@ -219,7 +220,8 @@ function mayBeDeleted(key: AccessKey, when: KeyPlanInput): boolean {
   const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
   const isPublished = findCondition(key.published.conditions, 'Ready')?.status === 'False'
   const isKept = key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
-  return isOver && isPublished && key.published.removalTimestamp !== undefined && !isKept
+  const isAnnounced = isPublished && key.published.removalTimestamp !== undefined
+  return isOver && (isAnnounced || key.isOfClaim) && !isKept
 }
 
 const deletesRightly = ({ key, when }: Case): boolean =>
@@ -228,7 +230,7 @@ const deletesRightly = ({ key, when }: Case): boolean =>
     return step.because === 'surplus' ? when.isSurplusLogin : mayBeDeleted(before, when)
   })
 
-test('a key is deleted only after its end was published, and never if it is kept, or as a surplus sign-in', () => {
+test('a key is deleted only after its end, which was published but for keys of claims, and never if it is kept, or as a surplus sign-in', () => {
   expect(violations(deletesRightly)).toEqual([])
 })
 

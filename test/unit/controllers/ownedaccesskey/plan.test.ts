@@ -90,6 +90,29 @@ describe('a key that a gateway has just created waits for the claim of its field
   })
 })
 
+describe('a key of a claim (28.8, 37)', () => {
+  const DELETE: KeyStep = { kind: 'delete', because: 'expired' }
+  const made = { isOfClaim: true, firstSeenMs: after(0), ttl: 600 }
+
+  test('is Ready by one write, at once after its creation', () => {
+    const step = plan(accessKey(made), at(0))
+    expect(step).toMatchObject({ kind: 'publish', status: { conditions: [{ reason: 'Active' }] } })
+    expect(plan(settled(made, at(0)), at(0))).toEqual(waitFor(600))
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'at its end, without a write before', differing: {}, now: 600, step: DELETE },
+    { name: 'disabled, at its end', differing: { isDisabled: true }, now: 600, step: DELETE },
+    { name: 'that is being deleted, at its end', differing: { isDeleting: true }, now: 600, step: { kind: 'release' } },
+    { name: 'a millisecond before its end', differing: {}, now: 599.999, step: waitFor(600) },
+    { name: 'kept, at its end', differing: { onExpiry: 'Keep' as const }, now: 600, step: { kind: 'publish' } },
+    { name: 'that the cap ended, which may be a mistake', differing: {}, now: 90, around: capped(90), step: { kind: 'publish' } },
+  ])('$name', ({ differing, now, around, step }) => {
+    expect(plan(settled({ ...made, ...differing }, at(0)), at(now, around))).toMatchObject(step)
+  })
+})
+
 describe('the heartbeat key of the gateways (contract 10.4)', () => {
   const heartbeat = {
     name: HEARTBEAT_NAME,

@@ -50,6 +50,7 @@ const Keep = { onExpiry: 'Keep' } as const
 const Delete = { onExpiry: 'Delete' } as const
 const tracked = { isTracked: true }
 const Login = { type: 'Login' }
+const ofClaim = { isOfClaim: true }
 const OTHER_TYPES = ['', 'User', 'Other', 'Reset', 'OIDCRefreshToken', 'NetworkPeer', 'Workspace']
 
 // biome-ignore format: a table
@@ -69,6 +70,9 @@ const OWN_END: readonly Row[] = [
   { name: 'Delete, Login', key: { ...Delete, ...Login }, removed: 60 },
   { name: 'tracked is kept', key: tracked, removed: null },
   { name: 'tracked takes precedence over Login', key: { ...tracked, ...Login }, removed: null },
+  { name: 'of a claim at once (37)', key: ofClaim, removed: 60 },
+  { name: 'Keep, of a claim', key: { ...Keep, ...ofClaim }, removed: null },
+  { name: 'tracked, of a claim', key: { ...tracked, ...ofClaim }, removed: null },
   { name: 'observed late: the retention counts from the end', now: 9 * HOUR, removed: 60 + DAY },
   { name: 'a retention of 0', retention: 0, removed: 60 },
   { name: 'a published removal does not delay a key that ended by itself', key: promised(textAfter(60), textAfter(70)), removed: 60 + DAY },
@@ -76,6 +80,7 @@ const OWN_END: readonly Row[] = [
 
 // biome-ignore format: a table
 const CAP_END: readonly Row[] = [
+  { name: 'of a claim after the retention (5.2, 37)', cap: true, key: ofClaim, removed: 60 + DAY },
   ...['Login', ...OTHER_TYPES].map((type) => ({
     name: `type "${type}" after the retention`,
     key: { type },

@@ -189,6 +189,19 @@ describe('isKeyOurs, the ownership of spec.key (contract 3.1)', () => {
   })
 })
 
+describe('isOfClaim, a key that was made for an AccessKeyClaim (28.3)', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'the label', metadata: { labels: { 'management.platform.sh/claim': 'uid' } }, isOfClaim: true },
+    { name: 'an empty label', metadata: { labels: { 'management.platform.sh/claim': '' } }, isOfClaim: true },
+    { name: 'no label', metadata: {}, isOfClaim: false },
+    { name: 'another label', metadata: { labels: { 'management.platform.sh/made-with': 'uid' } }, isOfClaim: false },
+    { name: 'the annotation alone', metadata: { annotations: { 'management.platform.sh/claim': 'shop/deploy' } }, isOfClaim: false },
+  ])('is $isOfClaim: $name', ({ metadata, isOfClaim }) => {
+    expect(viewOf({ metadata }).isOfClaim).toBe(isOfClaim)
+  })
+})
+
 describe('isUnclaimed, a key that the platform has not written yet', () => {
   const kubectl: ManagedFieldsEntry = { manager: 'kubectl', operation: 'Update' }
   const by = (manager: string): ManagedFieldsEntry => ({ manager, operation: 'Apply' })
@@ -197,6 +210,7 @@ describe('isUnclaimed, a key that the platform has not written yet', () => {
     { name: 'only another manager', managedFields: [kubectl], isUnclaimed: true },
     { name: 'the gateway has claimed its fields', managedFields: [kubectl, by('management-operator-gateway')], isUnclaimed: false },
     { name: 'the operator has written it', managedFields: [by('management-operator'), kubectl], isUnclaimed: false },
+    { name: 'made for a claim (28.3)', managedFields: [by('management-operator-delivery')], isUnclaimed: false },
     { name: 'nobody is known', managedFields: [], isUnclaimed: false },
   ])('is $isUnclaimed: $name', ({ managedFields, isUnclaimed }) => {
     expect(viewOf({ metadata: { managedFields } }).isUnclaimed).toBe(isUnclaimed)

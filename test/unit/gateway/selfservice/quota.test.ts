@@ -60,6 +60,17 @@ describe('the quota of keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toContain('has 3 access keys')
   })
 
+  test('neither counts nor deletes keys of claims (28.8, 37)', () => {
+    const labels = { 'management.platform.sh/claim': 'uid-deploy' }
+    const ofClaim = (name: string, ttl: number) =>
+      key(name, { ttl }, { metadata: { name, labels } })
+    const claimed = ['e', 'f', 'g', 'h'].map((name) => ofClaim(name, 1))
+    const { counts } = started(live('a'), live('b'), ofClaim('c', 2 * HOUR), ...claimed)
+    const place = counts.take(ACCESS_KEYS, ADA)
+    expect(place.ok && place.beyond()).toEqual([])
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toContain('has 3 access keys')
+  })
+
   test('counts a key under creation once, until the watch shows it or the creation fails', async () => {
     const { counts, keys } = started(live('a'), live('b'))
     const first = counts.take(ACCESS_KEYS, ADA)

@@ -26,6 +26,8 @@ const spec = (fields: NonNullable<Parts['spec']>): Parts => ({ spec: fields })
 const meta = (fields: NonNullable<Parts['metadata']>): Parts => ({ metadata: fields })
 
 const NOTHING: Parts = {}
+const CLAIM = 'management.platform.sh/claim'
+const OF_CLAIM = meta({ labels: { [CLAIM]: 'uid-deploy' } })
 const MADE = meta({ labels: MADE_WITH_CI })
 const KNOWN = spec({ key: `sha256:${'0'.repeat(64)}` })
 const SHOP = spec({ scope: project('shop') })
@@ -68,6 +70,8 @@ const NEVER: readonly Row[] = [
   ['made with nothing', MADE, NOTHING, label(MADE_WITH)],
   ['made with another', MADE, meta({ labels: { [MADE_WITH]: 'uid-x' } }), label(MADE_WITH)],
   ['made with a key', NOTHING, MADE, label(MADE_WITH)],
+  ['a claim’s', NOTHING, OF_CLAIM, label(CLAIM)],
+  ['a claim’s no more', OF_CLAIM, NOTHING, label(CLAIM)],
   ['labelled as ours', NOTHING, meta({ labels: { [EXPIRED]: 'Keep' } }), label(EXPIRED)],
   ['known by a digest', NOTHING, spec({ key: `sha256:${'0'.repeat(64)}` }), 'spec.key'],
   ['the operator’s in its scope', OPERATED, ALL_OWNED, 'metadata.managedFields'],

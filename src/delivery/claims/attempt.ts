@@ -1,0 +1,29 @@
+// A credential that is being made and not delivered yet. The plaintext of a key is in this process alone, and in the Secret
+// afterwards: after a crash the key is deleted and another is made (contract 28.3).
+import type { Replacement } from '../../domain/claim/replacement.ts'
+
+/** A credential under way. */
+export interface Attempt extends Replacement {
+  readonly startedMs: number
+  readonly key: AttemptKey
+  /** null = a key is delivered, or the token is not made yet. */
+  readonly token: { readonly name: string; readonly uid: string } | null
+  /** Since when it is known that the key works, in epoch milliseconds; null = it is not known. */
+  readonly readySinceMs: number | null
+}
+
+/** The key of an attempt. */
+interface AttemptKey {
+  readonly name: string
+  readonly uid: string
+  /** The key in clear, never to be logged; null = it was delivered before, and only its token is new. */
+  readonly plaintext: string | null
+  /** Whether the watch has brought it: if it is missing then, it was deleted. */
+  readonly isSeen: boolean
+}
+
+/** How long gateways may take until they accept a key that is Ready (contract 10.3). */
+export const ACCEPTED_AFTER_MS = 1000
+
+/** After this time status says that an attempt is under way. A healthy one is over before, and is not worth two writes. */
+export const SHOWN_AFTER_MS = 5000

@@ -1,0 +1,45 @@
+// What the plan of a claim knows besides the claim.
+import type { KeyOfClaim, TokenOfClaim } from '../../domain/claim/claimed-key.ts'
+import type { ConditionReason } from '../../api/reasons.ts'
+import type { Holdings } from '../../domain/claim/holdings.ts'
+import type { ReplacementInput } from '../../domain/claim/replacement.ts'
+import type { SecretState } from '../../domain/claim/secret-view.ts'
+import type { ServerAddress } from '../../domain/claim/template.ts'
+import type { Attempt } from './attempt.ts'
+
+/** Why nothing is delivered, although the claim is in order. */
+export interface ClaimFault {
+  readonly reason: Extract<
+    ConditionReason,
+    'NamespaceRefused' | 'TooManyClaims' | 'DeliveryForbidden' | 'SecretTaken' | 'SecretRefused'
+  >
+  /** A sentence. */
+  readonly message: string
+}
+
+/** A fault that the API server has answered with. */
+export interface DeliveryFault extends ClaimFault {
+  /** The generation of the claim that had it. */
+  readonly generation: number
+  /** How often in a row. */
+  readonly failures: number
+  /** When it is tried again, in epoch milliseconds. */
+  readonly retryMs: number
+}
+
+/** The claim, what it has, and what is known of its place. */
+export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
+  readonly secret: SecretState
+  readonly holdings: Holdings
+  /** null = no credential is under way. */
+  readonly attempt: Attempt | null
+  /** The key and the token under way, once the watch has brought them. */
+  readonly attemptKey: KeyOfClaim | null
+  readonly attemptToken: TokenOfClaim | null
+  /** Why the claim has no right to anything; null = it has. */
+  readonly placeFault: ClaimFault | null
+  /** What the API server has refused, until it is tried again; null = nothing. */
+  readonly fault: DeliveryFault | null
+  /** The gateway's address; null = it is unknown. */
+  readonly server: ServerAddress | null
+}

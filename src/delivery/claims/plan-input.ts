@@ -1,0 +1,72 @@
+// Collects what the plan of a claim needs to know, from stores, settings and memory.
+import type { Claim } from '../../domain/claim/claim.ts'
+import type { KeyOfClaim } from '../../domain/claim/claimed-key.ts'
+import { holdingsOf } from '../../domain/claim/holdings.ts'
+import { reasonOf } from '../../domain/claim/replacement.ts'
+import { templateText } from '../../domain/claim/template.ts'
+import { templateDigest } from '../secrets/secret-writes.ts'
+import type { Attempt } from './attempt.ts'
+import type { ClaimRecord } from './claim-memory.ts'
+import type { ClaimDeps } from './deps.ts'
+import type { ClaimFacts, DeliveryFault } from './facts.ts'
+import { placeFaultOf } from './place.ts'
+import { BY_CLAIM } from './stores.ts'
+
+/** The facts of a claim at this moment. */
+export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
+  const { stores, memory, gateway, places, clock } = deps
+  const nowMs = clock.nowMs()
+  const record = memory.of(claim)
+  const keys = stores.keys.by(BY_CLAIM, claim.uid)
+  const tokens = stores.tokens.by(BY_CLAIM, claim.uid)
+  const attempt = followed(record, keys, nowMs)
+  const server = gateway.server(claim.secret.target)
+  const underway = new Set(
+    [attempt?.isTokenOnly ? undefined : attempt?.key.uid, attempt?.token?.uid].filter(
+      (uid) => uid !== undefined,
+    ),
+  )
+  return {
+    claim,
+    secret: record.secret,
+    holdings: holdingsOf({
+      secret: record.secret.kind === 'held' ? record.secret.view : null,
+      keys,
+      tokens,
+      published: claim.published,
+      underway,
+    }),
+    attempt,
+    attemptKey: keys.find(({ uid }) => uid === attempt?.key.uid) ?? null,
+    attemptToken: tokens.find(({ uid }) => uid === attempt?.token?.uid) ?? null,
+    template: templateDigest(templateText(claim, server)),
+    caps: deps.caps(),
+    placeFault: placeFaultOf(claim, stores.claims, places),
+    fault: faultIn(record, claim, nowMs),
+    server,
+    nowMs,
+  }
+}
+
+/** The attempt, after the watch has shown its key, and that it is Ready. */
+function followed(record: ClaimRecord, keys: readonly KeyOfClaim[], nowMs: number): Attempt | null {
+  const { attempt } = record
+  const key = keys.find(({ uid }) => uid === attempt?.key.uid)
+  if (attempt === null || key === undefined) return attempt
+  const isReady = reasonOf(key) === 'Active'
+  record.attempt = {
+    ...attempt,
+    key: { ...attempt.key, isSeen: true },
+    readySinceMs: isReady ? (attempt.readySinceMs ?? nowMs) : null,
+  }
+  return record.attempt
+}
+
+/** The fault, until it is time to try again or the claim has changed. */
+function faultIn(
+  { fault }: ClaimRecord,
+  { generation }: Claim,
+  nowMs: number,
+): DeliveryFault | null {
+  return fault !== null && fault.generation === generation && nowMs < fault.retryMs ? fault : null
+}

@@ -1,0 +1,250 @@
+// The next step for a claim (contract 28.3 to 28.6).
+import { REVOKE_FINALIZER } from '../../api/names.ts'
+import { earliest } from '../../domain/accesskey/lifetime.ts'
+import {
+  type KeyOfClaim,
+  type TokenOfClaim,
+  isTokenAsked,
+  sameIdentity,
+  sameLimits,
+} from '../../domain/claim/claimed-key.ts'
+import { type Replacement, deliversOf, reasonOf } from '../../domain/claim/replacement.ts'
+import type { SecretView } from '../../domain/claim/secret-view.ts'
+import { sameJson } from '../../domain/json/json.ts'
+import { formatSecond } from '../../domain/time.ts'
+import { type ClaimTransition, transitionsOf } from './announce.ts'
+import { ACCEPTED_AFTER_MS, type Attempt, SHOWN_AFTER_MS } from './attempt.ts'
+import type { ClaimFacts } from './facts.ts'
+import {
+  deliveredEndMs,
+  elderKeyEndMs,
+  elderTokenEndMs,
+  mayReplaceMs,
+  nextRotationMs,
+} from './lifetimes.ts'
+import { obstacleOf, replacementIn } from './state.ts'
+import { type DesiredClaimStatus, isPublished, statusOf } from './status.ts'
+
+/** Why a key or token is deleted. */
+export type EndCause = 'replaced' | 'stray'
+
+/** The next step for a claim. `wakeMs` is the time of the next reconcile; null = only after a change. */
+export type ClaimStep =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'wait'; readonly wakeMs: number }
+  | { readonly kind: 'adopt' }
+  | { readonly kind: 'release' }
+  | { readonly kind: 'look' }
+  | { readonly kind: 'endKey'; readonly key: KeyOfClaim; readonly because: EndCause }
+  | { readonly kind: 'endToken'; readonly token: TokenOfClaim; readonly because: EndCause }
+  | { readonly kind: 'limitKey'; readonly key: KeyOfClaim }
+  | { readonly kind: 'abandon' }
+  | { readonly kind: 'makeKey'; readonly replacement: Replacement }
+  | { readonly kind: 'makeToken'; readonly replacement: Replacement; readonly owner: KeyOfClaim }
+  | {
+      readonly kind: 'deliver'
+      readonly attempt: Attempt
+      readonly key: KeyOfClaim
+      readonly token: TokenOfClaim | null
+    }
+  | { readonly kind: 'label'; readonly view: SecretView }
+  | {
+      readonly kind: 'publish'
+      readonly status: DesiredClaimStatus
+      readonly announce: readonly ClaimTransition[]
+      readonly wakeMs: number | null
+    }
+
+/** One step: null = it does not apply. */
+type ClaimPlanStep = (facts: ClaimFacts) => ClaimStep | null
+
+/** The first that answers is the step. Status comes last, so that it says what was done. */
+const STEPS: readonly ClaimPlanStep[] = [
+  release,
+  adopt,
+  stayOut,
+  look,
+  endStray,
+  limitKeys,
+  endElder,
+  own,
+  replace,
+  label,
+  publish,
+  awaitChange,
+]
+
+/** The next step for a claim: the first that answers. */
+export function plan(facts: ClaimFacts): ClaimStep {
+  for (const step of STEPS) {
+    const answer = step(facts)
+    if (answer !== null) return answer
+  }
+  return { kind: 'nothing' }
+}
+
+const isHeld = ({ claim }: ClaimFacts): boolean => claim.finalizers.includes(REVOKE_FINALIZER)
+
+function release(facts: ClaimFacts): ClaimStep | null {
+  if (!facts.claim.isDeleting) return null
+  return { kind: isHeld(facts) ? 'release' : 'nothing' }
+}
+
+function adopt(facts: ClaimFacts): ClaimStep | null {
+  return isHeld(facts) ? null : { kind: 'adopt' }
+}
+
+/** A claim without a place has no look at its namespace. */
+function stayOut(facts: ClaimFacts): ClaimStep | null {
+  return facts.placeFault === null ? null : (publish(facts) ?? { kind: 'nothing' })
+}
+
+/** Without a view of the Secret nothing is known of its key, and nothing is ended or made. */
+function look(facts: ClaimFacts): ClaimStep | null {
+  if (facts.secret.kind !== 'unknown') return null
+  return facts.fault === null ? { kind: 'look' } : (publish(facts) ?? awaitChange(facts))
+}
+
+function endStray({ holdings: { strayKeys, strayTokens } }: ClaimFacts): ClaimStep | null {
+  const [[key], [token]] = [strayKeys, strayTokens]
+  if (key) return { kind: 'endKey', key, because: 'stray' }
+  return token ? { kind: 'endToken', token, because: 'stray' } : null
+}
+
+/** Changes of scope, ttl and names reach the keys that work (contract 28.5). */
+function limitKeys({ claim, holdings, attemptKey }: ClaimFacts): ClaimStep | null {
+  const { key, elderKeys } = holdings
+  const found = [key, attemptKey, ...elderKeys].find(
+    (one) => one !== null && !one.isDeleting && !sameLimits(one.spec, claim.key),
+  )
+  return found ? { kind: 'limitKey', key: found } : null
+}
+
+/** Elders end only once their successor is delivered; all but the newest end at once. */
+function endElder(facts: ClaimFacts): ClaimStep | null {
+  const { holdings, nowMs, secret } = facts
+  if (holdings.key === null || secret.kind !== 'held') return null
+  const [newestKey, ...otherKeys] = holdings.elderKeys
+  const [newestToken, ...otherTokens] = holdings.elderTokens
+  const [key] = [
+    ...otherKeys,
+    ...(newestKey && elderKeyEndMs(newestKey, facts) <= nowMs ? [newestKey] : []),
+  ]
+  if (key) return { kind: 'endKey', key, because: 'replaced' }
+  const [token] = [
+    ...otherTokens,
+    ...(newestToken && elderTokenEndMs(newestToken, facts) <= nowMs ? [newestToken] : []),
+  ]
+  return token ? { kind: 'endToken', token, because: 'replaced' } : null
+}
+
+/** A Secret that was created and not made ours before the process died: an apply would not remove what it no longer names. */
+function own({ secret, fault }: ClaimFacts): ClaimStep | null {
+  return secret.kind === 'held' && secret.view.isCreatedOnly && fault === null
+    ? { kind: 'label', view: secret.view }
+    : null
+}
+
+/** Makes what is due and delivers it, one step at a time. */
+function replace(facts: ClaimFacts): ClaimStep | null {
+  const { attempt, fault, nowMs } = facts
+  const replacement = replacementIn(facts)
+  if (replacement === null) return attempt === null ? null : { kind: 'abandon' }
+  if (obstacleOf(facts) !== null || fault !== null) return null
+  if (attempt !== null)
+    return isOutdated(facts, attempt, replacement) ? { kind: 'abandon' } : goOn(facts, attempt)
+  if (nowMs < mayReplaceMs(facts)) return null
+  if (!replacement.isTokenOnly) return { kind: 'makeKey', replacement }
+  const { key: owner } = facts.holdings
+  return owner === null ? null : { kind: 'makeToken', replacement, owner }
+}
+
+/** Whether what is under way would not be what is asked for now. */
+function isOutdated(
+  { claim, attemptKey, attemptToken }: ClaimFacts,
+  attempt: Attempt,
+  replacement: Replacement,
+): boolean {
+  if (attempt.isTokenOnly && !replacement.isTokenOnly) return true
+  if (attemptToken !== null && claim.token !== null && !isTokenAsked(attemptToken, claim.token))
+    return true
+  if (attemptKey === null) return attempt.key.isSeen
+  return (
+    attemptKey.isDeleting ||
+    !sameIdentity(attemptKey.spec, claim.key) ||
+    (!attempt.isTokenOnly && attemptKey.delivers !== deliversOf(claim))
+  )
+}
+
+function goOn(
+  { claim, attemptKey, attemptToken, nowMs }: ClaimFacts,
+  attempt: Attempt,
+): ClaimStep | null {
+  if (attemptKey === null || attempt.readySinceMs === null) return null
+  if (claim.token !== null) {
+    if (attempt.token === null)
+      return { kind: 'makeToken', replacement: attempt, owner: attemptKey }
+    if (attemptToken === null || reasonOf(attemptToken) !== 'Issued') return null
+  }
+  if (nowMs < attempt.readySinceMs + ACCEPTED_AFTER_MS) return null
+  return { kind: 'deliver', attempt, key: attemptKey, token: attemptToken }
+}
+
+/** Labels and annotations that differ from the spec, and a Secret that the claim does not own. */
+function label(facts: ClaimFacts): ClaimStep | null {
+  const { secret, claim, fault, holdings } = facts
+  if (secret.kind !== 'held' || fault !== null || holdings.key === null) return null
+  const { view } = secret
+  const isAsAsked =
+    sameJson(view.labels, claim.secret.labels) &&
+    sameJson(view.annotations, claim.secret.annotations) &&
+    view.expires === expiresOf(facts) &&
+    view.isOwned
+  return isAsAsked ? null : { kind: 'label', view }
+}
+
+/** Annotation `expires` of the Secret. */
+export function expiresOf(facts: ClaimFacts): string {
+  const endMs = deliveredEndMs(facts)
+  return endMs === null ? '' : formatSecond(endMs)
+}
+
+/** A healthy attempt is shown only once it is over: what status says meanwhile is of the generation before. */
+function publish(facts: ClaimFacts): ClaimStep | null {
+  const { claim, attempt, fault, nowMs } = facts
+  if (attempt !== null && fault === null && nowMs < attempt.startedMs + SHOWN_AFTER_MS) return null
+  const status = statusOf(facts)
+  if (isPublished(status, claim.published)) return null
+  return {
+    kind: 'publish',
+    status,
+    announce: transitionsOf(facts, status),
+    wakeMs: wakeMsOf(facts),
+  }
+}
+
+function awaitChange(facts: ClaimFacts): ClaimStep | null {
+  const wakeMs = wakeMsOf(facts)
+  return wakeMs === null ? null : { kind: 'wait', wakeMs }
+}
+
+/** When to plan again without any event. */
+function wakeMsOf(facts: ClaimFacts): number | null {
+  const { holdings, attempt, fault, nowMs } = facts
+  const { key, elderKeys, elderTokens } = holdings
+  const isHeld = key !== null
+  const times = [
+    fault?.retryMs ?? null,
+    attempt === null ? null : attempt.startedMs + SHOWN_AFTER_MS,
+    attempt === null || attempt.readySinceMs === null
+      ? null
+      : attempt.readySinceMs + ACCEPTED_AFTER_MS,
+    replacementIn(facts) === null ? nextRotationMs(facts) : mayReplaceMs(facts),
+    deliveredEndMs(facts),
+    ...(isHeld ? elderKeys.map((elder) => elderKeyEndMs(elder, facts)) : []),
+    ...(isHeld ? elderTokens.map((elder) => elderTokenEndMs(elder, facts)) : []),
+  ]
+  return times
+    .filter((atMs) => atMs !== null && Number.isFinite(atMs) && atMs > nowMs)
+    .reduce<number | null>(earliest, null)
+}

@@ -1,0 +1,94 @@
+// What the API server refuses to the delivery of a claim, as a state of the claim (contract 28.4, 28.7).
+import { SECRETS } from '../../api/names.ts'
+import type { Claim } from '../../domain/claim/claim.ts'
+import { type StatusError, isRefusal } from '../../kube/client/api-error.ts'
+import { isAllowed } from '../../kube/client/own-access.ts'
+import { backoffMs } from '../../runtime/backoff.ts'
+import type { ClaimRecord } from './claim-memory.ts'
+import type { ClaimDeps } from './deps.ts'
+import type { ClaimFault } from './facts.ts'
+
+/** How a delivery into the namespace is tried again. A right that is granted is noticed within the longest. */
+const BACK_OFF = { firstMs: 1000, longestMs: 15_000 }
+
+/** The state after a refusal: nothing is tried until its time has come or the claim has changed. */
+export function refused(
+  record: ClaimRecord,
+  { generation }: Claim,
+  fault: ClaimFault,
+  nowMs: number,
+): void {
+  const isAgain = record.fault?.reason === fault.reason && record.fault.generation === generation
+  const failures = isAgain ? (record.fault?.failures ?? 0) + 1 : 1
+  record.fault = {
+    ...fault,
+    generation,
+    failures,
+    retryMs: nowMs + backoffMs(BACK_OFF, failures - 1),
+  }
+}
+
+/**
+ * Runs a step that reads or writes a Secret; a refusal becomes a fault of the claim.
+ *
+ * @param isTrial whether the write had no credential in it, so that the answer can be shown
+ * @returns whether it was done
+ * @throws whatever is no refusal
+ */
+export async function unlessRefused(
+  claim: Claim,
+  act: () => Promise<void>,
+  deps: ClaimDeps,
+  { isTrial }: { readonly isTrial: boolean },
+): Promise<boolean> {
+  const record = deps.memory.of(claim)
+  try {
+    await act()
+    return true
+  } catch (error) {
+    if (!isRefusal(error, false)) throw error
+    refused(record, claim, await faultOf(error, claim, deps, isTrial), deps.clock.nowMs())
+    return false
+  }
+}
+
+async function faultOf(
+  error: StatusError,
+  claim: Claim,
+  deps: ClaimDeps,
+  isTrial: boolean,
+): Promise<ClaimFault> {
+  if (error.code === 403 && !(await mayDeliver(claim, deps))) return forbidden(claim, deps)
+  const { code, reason, words } = error
+  const answer = isTrial && words !== '' ? words : `${code} ${reason}`.trimEnd()
+  return {
+    reason: 'SecretRefused',
+    message: `Secret ${claim.secret.name} can't be written: ${answer.replace(/\.$/, '')}.`,
+  }
+}
+
+const VERBS = ['get', 'list', 'create', 'patch']
+
+async function mayDeliver({ namespace }: Claim, { clientDeps }: ClaimDeps): Promise<boolean> {
+  const { signal } = new AbortController()
+  for (const verb of VERBS) {
+    const asked = { verb, resource: SECRETS, namespace, name: '' }
+    if (!(await isAllowed(clientDeps, asked, signal))) return false
+  }
+  return true
+}
+
+/** What an owner of the namespace has to do. */
+export const forbidden = (
+  { namespace }: Pick<Claim, 'namespace'>,
+  { places }: Pick<ClaimDeps, 'places'>,
+): ClaimFault => ({
+  reason: 'DeliveryForbidden',
+  message: `The delivery process may not write Secrets in namespace ${namespace}. Who owns it allows that by: kubectl create rolebinding platform-secret-delivery --namespace=${namespace} --clusterrole=platform-secret-delivery --serviceaccount=${places.namespace}:delivery`,
+})
+
+/** Another has made a Secret of the name. */
+export const taken = ({ secret: { name } }: Claim): ClaimFault => ({
+  reason: 'SecretTaken',
+  message: `Secret ${name} was made by others and is left alone: delete it, or create another claim with another spec.secret.name.`,
+})

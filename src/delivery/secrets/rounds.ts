@@ -1,0 +1,100 @@
+// Looks at the Secrets of all claims again and again, so that one that others delete or change is mended (contract 28.4). A list
+// of metadata in each namespace: no right to read Secrets anywhere else is needed, and no Secret is read that has not changed.
+import { CLAIM_LABEL, SECRETS } from '../../api/names.ts'
+import type { ObjectMeta } from '../../api/objects.ts'
+import type { Claim } from '../../domain/claim/claim.ts'
+import { UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
+import { StatusError } from '../../kube/client/api-error.ts'
+import { listMetadata } from '../../kube/client/namespace-content.ts'
+import { objectKey } from '../../kube/informer/store.ts'
+import { sleep } from '../../runtime/clock.ts'
+import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { ClaimDeps } from '../claims/deps.ts'
+import { isRefusedNamespace } from '../claims/place.ts'
+import { forbidden, refused } from '../claims/refusals.ts'
+import { BY_NAMESPACE } from '../claims/stores.ts'
+
+/** How often each namespace is looked at. */
+const ROUND_MS = 30_000
+
+/** Lists in a second at most: with more than 300 namespaces, a round takes longer in proportion. */
+const LISTS = { maxTasks: 10, perMs: 1000 }
+
+/** Options of watchSecrets. */
+interface SecretRounds extends ClaimDeps {
+  /** Enqueues a claim whose Secret is not as it was seen. */
+  readonly changed: (claimKey: string) => void
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** Looks at the Secrets in rounds, until the signal aborts. */
+export async function watchSecrets(rounds: SecretRounds): Promise<void> {
+  const { clock, signal } = rounds
+  const limited = createRateLimiter(clock, LISTS, signal)
+  while (!signal.aborted) {
+    const startedMs = clock.monotonicMs()
+    for (const namespace of namespacesOf(rounds))
+      if (!signal.aborted) await limited(() => lookInto(namespace, rounds))
+    await sleep(clock, Math.max(startedMs + ROUND_MS - clock.monotonicMs(), 0), signal)
+  }
+}
+
+const namespacesOf = ({ stores, places }: SecretRounds): ReadonlySet<string> => {
+  const all = [...stores.claims.values()].map(({ namespace }) => namespace)
+  return new Set(all.filter((namespace) => !isRefusedNamespace(namespace, places)))
+}
+
+async function lookInto(namespace: string, rounds: SecretRounds): Promise<void> {
+  const { stores, clientDeps, log, signal } = rounds
+  if (signal.aborted) return
+  try {
+    const found = await listMetadata(
+      clientDeps,
+      SECRETS,
+      { namespace, labelSelector: CLAIM_LABEL },
+      signal,
+    )
+    const byName = new Map(found.map((metadata) => [metadata.name, metadata]))
+    for (const claim of stores.claims.by(BY_NAMESPACE, namespace))
+      compare(claim, byName.get(claim.secret.name), rounds)
+  } catch (err) {
+    if (signal.aborted) return
+    if (err instanceof StatusError && err.code === 403) forbid(namespace, rounds)
+    else log.warn({ namespace, err }, 'the Secrets of claims cannot be listed, trying again')
+  }
+}
+
+/** A Secret that is not as it was seen is read at the next reconcile. */
+function compare(
+  claim: Claim,
+  found: ObjectMeta | undefined,
+  { memory, changed }: SecretRounds,
+): void {
+  const record = memory.of(claim)
+  const { secret, fault } = record
+  const isSame =
+    secret.kind === 'held' &&
+    found?.uid === secret.view.uid &&
+    found.resourceVersion === secret.view.resourceVersion
+  const isForbidden = fault?.reason === 'DeliveryForbidden'
+  if (isSame && !isForbidden) return
+  // Missing as it was seen: what keeps it from being made is tried again at its own pace.
+  if (secret.kind === 'missing' && found === undefined && !isForbidden) return
+  record.secret = UNKNOWN_SECRET
+  if (isForbidden) record.fault = null
+  changed(objectKey(claim))
+}
+
+/** The right was taken away: nothing is known of the Secrets any more. */
+function forbid(namespace: string, rounds: SecretRounds): void {
+  const { stores, memory, clock, places, changed } = rounds
+  for (const claim of stores.claims.by(BY_NAMESPACE, namespace)) {
+    const record = memory.of(claim)
+    if (record.fault?.reason === 'DeliveryForbidden') continue
+    record.secret = UNKNOWN_SECRET
+    refused(record, claim, forbidden(claim, { places }), clock.nowMs())
+    changed(objectKey(claim))
+  }
+}

@@ -1,0 +1,63 @@
+// Which of its keys and tokens a claim still needs (contract 28.3, 28.5).
+import type { AccessKeyClaimStatus } from '../../api/accesskeyclaim.gen.ts'
+import { keyIdOf } from '../accesskey/access-key.ts'
+import type { KeyOfClaim, TokenOfClaim } from './claimed-key.ts'
+import type { SecretView } from './secret-view.ts'
+
+/** The objects of a claim that are not being deleted, each in one place. */
+export interface Holdings {
+  /** The key that the Secret has, or whose token it has; null = it has none that exists. */
+  readonly key: KeyOfClaim | null
+  /** The token that the Secret has; null = it has none that exists. */
+  readonly token: TokenOfClaim | null
+  /** What was delivered before and may still be in use, the newest first. */
+  readonly elderKeys: readonly KeyOfClaim[]
+  readonly elderTokens: readonly TokenOfClaim[]
+  /** What was made and never delivered, and is not about to be. */
+  readonly strayKeys: readonly KeyOfClaim[]
+  readonly strayTokens: readonly TokenOfClaim[]
+}
+
+/** What the holdings are told apart by. */
+interface HoldingsOf {
+  /** null = there is no Secret. */
+  readonly secret: SecretView | null
+  readonly keys: readonly KeyOfClaim[]
+  readonly tokens: readonly TokenOfClaim[]
+  readonly published: AccessKeyClaimStatus
+  /** uids of the key and the token that are about to be delivered. */
+  readonly underway: ReadonlySet<string>
+}
+
+/** Tells apart what a claim has. A key that neither the Secret nor status names was left by a crash. */
+export function holdingsOf({ secret, keys, tokens, published, underway }: HoldingsOf): Holdings {
+  const [liveKeys, liveTokens] = [keys.filter(isKept), tokens.filter(isKept)]
+  const key =
+    secret === null ? null : (liveKeys.find((one) => keyIdOf(one) === secret.keyID) ?? null)
+  const token =
+    liveTokens.find(({ name, ownerRef }) => name === secret?.token && ownerRef?.uid === key?.uid) ??
+    null
+  const named = new Set([published.key?.name, published.previous?.name])
+  const otherKeys = liveKeys.filter(({ uid }) => uid !== key?.uid && !underway.has(uid))
+  const elderKeys = otherKeys.filter(({ name }) => named.has(name)).toSorted(newestFirst)
+  const kept = new Set([key, ...elderKeys].map((one) => one?.uid))
+  const otherTokens = liveTokens.filter(({ uid }) => uid !== token?.uid && !underway.has(uid))
+  const isElder = ({ ownerRef, creationMs, name }: TokenOfClaim): boolean =>
+    kept.has(ownerRef?.uid) &&
+    (name === published.token?.name || (token !== null && creationMs <= token.creationMs))
+  return {
+    key,
+    token,
+    elderKeys,
+    elderTokens: otherTokens.filter(isElder).toSorted(newestFirst),
+    strayKeys: otherKeys.filter(({ name }) => !named.has(name)),
+    strayTokens: otherTokens.filter((one) => !isElder(one)),
+  }
+}
+
+const isKept = ({ isDeleting }: { readonly isDeleting: boolean }): boolean => !isDeleting
+
+const newestFirst = (
+  a: { readonly creationMs: number },
+  b: { readonly creationMs: number },
+): number => b.creationMs - a.creationMs
