@@ -19,7 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['settings', 'people'],
   ['authn'],
   ['revocation', 'issuance', 'signing', 'audit'],
-  ['controllers', 'gateway', 'sync', 'signin'],
+  ['controllers', 'gateway', 'sync', 'signin', 'delivery'],
   ['commands'],
   ['main'],
 ]
@@ -30,6 +30,8 @@ const NEVER: readonly (readonly [from: string, to: string])[] = [
   ['sync', 'signing'],
   ['signin', 'signing'],
   ['signin', 'authn'],
+  ['delivery', 'signing'],
+  ['delivery', 'authn'],
   ['sync', 'settings'],
   ['sync', 'authn'],
   ['runtime', 'api'],

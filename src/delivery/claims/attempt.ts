@@ -3,12 +3,12 @@
 import type { Replacement } from '../../domain/claim/replacement.ts'
 
 /** A credential under way. */
-export interface Attempt extends Replacement {
+export interface DeliveryAttempt extends Replacement {
   readonly startedMs: number
   readonly key: AttemptKey
   /** null = a key is delivered, or the token is not made yet. */
   readonly token: { readonly name: string; readonly uid: string } | null
-  /** Since when it is known that the key works, in epoch milliseconds; null = it is not known. */
+  /** When the watch has shown that the key works, in epoch milliseconds; null = it has not. */
   readonly readySinceMs: number | null
 }
 

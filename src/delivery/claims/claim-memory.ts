@@ -1,19 +1,19 @@
 // What the process remembers of a claim between reconciles. Everything in it is found again after a restart, but for the
 // plaintext of a key that is under way.
 import { type SecretState, UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
-import type { Attempt } from './attempt.ts'
+import type { DeliveryAttempt } from './attempt.ts'
 import type { DeliveryFault } from './facts.ts'
 
 /** The memory of one claim. */
 export interface ClaimRecord {
   secret: SecretState
   /** null = no credential is under way. */
-  attempt: Attempt | null
+  attempt: DeliveryAttempt | null
   /** The last refusal of the API server; null = the last try went well. */
   fault: DeliveryFault | null
 }
 
-/** The memory of all claims, by their uids: a claim of the same name that is made later starts anew. */
+/** The memory of all claims, by their uids: a claim of the same name that is made later starts with an empty record. */
 export class ClaimMemory {
   readonly #records = new Map<string, ClaimRecord>()
 

@@ -5,7 +5,7 @@ import type { Holdings } from '../../domain/claim/holdings.ts'
 import type { ReplacementInput } from '../../domain/claim/replacement.ts'
 import type { SecretState } from '../../domain/claim/secret-view.ts'
 import type { ServerAddress } from '../../domain/claim/template.ts'
-import type { Attempt } from './attempt.ts'
+import type { DeliveryAttempt } from './attempt.ts'
 
 /** Why nothing is delivered, although the claim is in order. */
 export interface ClaimFault {
@@ -27,18 +27,18 @@ export interface DeliveryFault extends ClaimFault {
   readonly retryMs: number
 }
 
-/** The claim, what it has, and what is known of its place. */
+/** The claim, its keys and tokens, and its place. */
 export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
   readonly secret: SecretState
   readonly holdings: Holdings
   /** null = no credential is under way. */
-  readonly attempt: Attempt | null
+  readonly attempt: DeliveryAttempt | null
   /** The key and the token under way, once the watch has brought them. */
   readonly attemptKey: KeyOfClaim | null
   readonly attemptToken: TokenOfClaim | null
   /** Why the claim has no right to anything; null = it has. */
   readonly placeFault: ClaimFault | null
-  /** What the API server has refused, until it is tried again; null = nothing. */
+  /** The last refusal by the API server, until the write is tried again; null = there is none. */
   readonly fault: DeliveryFault | null
   /** The gateway's address; null = it is unknown. */
   readonly server: ServerAddress | null

@@ -48,10 +48,10 @@ export function deliveredMs({ claim: { published }, holdings, nowMs }: ClaimFact
   return (isPublished ? parseTimestamp(published.lastRotation) : null) ?? nowMs
 }
 
-/** Elders end a second early, so that nobody has to write down first that they have expired. */
+/** Elders end a second early, so that the manager need not write down first that they have expired. */
 const EARLY_MS = 1000
 
-/** When an elder key ends, in epoch milliseconds. One that acts as somebody else, or was delivered otherwise, ends at once. */
+/** When an elder key ends, in epoch milliseconds. One that acts as another, or was delivered in another way, ends at once. */
 export function elderKeyEndMs(elder: KeyOfClaim, facts: ClaimFacts): number {
   const { claim } = facts
   if (!sameIdentity(elder.spec, claim.key) || elder.delivers !== deliversOf(claim))

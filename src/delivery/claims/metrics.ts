@@ -9,20 +9,20 @@ import type { Instruments } from '../../runtime/metrics.ts'
 import type { ClaimObserver } from './deps.ts'
 
 /** What the gauges are read from at each scrape. */
-export interface ClaimCounts {
+interface ClaimCounts {
   /** Claims by the state that their status shows, as label values. */
   readonly byState: Readonly<Record<string, number>>
   /** By how much the most overdue rotation is late, in seconds; 0 = none is. */
   readonly overdueSeconds: number
 }
 
-/** No claim is known: a replica that stands by counts none. */
-export const NO_CLAIMS: ClaimCounts = { byState: {}, overdueSeconds: 0 }
+/** A replica that stands by counts no claims. */
+const NO_CLAIMS: ClaimCounts = { byState: {}, overdueSeconds: 0 }
 
 /** Label value of a state. */
 const labelOf = (state: string): string => state.replaceAll(/[a-z](?=[A-Z])/g, '$&_').toLowerCase()
 
-/** Counts claims by state. One that nobody has looked at yet is pending. */
+/** Counts claims by state. One without a status is pending. */
 export function countClaims(claims: Iterable<Claim>, nowMs: number): ClaimCounts {
   const byState: Record<string, number> = {}
   let overdueMs = 0

@@ -26,8 +26,8 @@ export function placeFaultOf(
 }
 
 /**
- * Whether nothing is delivered into the namespace: it is Kubernetes' own or the platform's, whose names begin with that of the
- * first.
+ * Whether the namespace belongs to Kubernetes or to the platform, whose namespaces all begin with the name of the platform
+ * namespace: nothing is delivered there.
  */
 export const isRefusedNamespace = (namespace: string, settings: PlaceSettings): boolean =>
   namespace === settings.namespace ||

@@ -5,7 +5,7 @@ import { holdingsOf } from '../../domain/claim/holdings.ts'
 import { reasonOf } from '../../domain/claim/replacement.ts'
 import { templateText } from '../../domain/claim/template.ts'
 import { templateDigest } from '../secrets/secret-writes.ts'
-import type { Attempt } from './attempt.ts'
+import type { DeliveryAttempt } from './attempt.ts'
 import type { ClaimRecord } from './claim-memory.ts'
 import type { ClaimDeps } from './deps.ts'
 import type { ClaimFacts, DeliveryFault } from './facts.ts'
@@ -49,7 +49,11 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
 }
 
 /** The attempt, after the watch has shown its key, and that it is Ready. */
-function followed(record: ClaimRecord, keys: readonly KeyOfClaim[], nowMs: number): Attempt | null {
+function followed(
+  record: ClaimRecord,
+  keys: readonly KeyOfClaim[],
+  nowMs: number,
+): DeliveryAttempt | null {
   const { attempt } = record
   const key = keys.find(({ uid }) => uid === attempt?.key.uid)
   if (attempt === null || key === undefined) return attempt

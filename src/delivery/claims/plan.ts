@@ -13,7 +13,7 @@ import type { SecretView } from '../../domain/claim/secret-view.ts'
 import { sameJson } from '../../domain/json/json.ts'
 import { formatSecond } from '../../domain/time.ts'
 import { type ClaimTransition, transitionsOf } from './announce.ts'
-import { ACCEPTED_AFTER_MS, type Attempt, SHOWN_AFTER_MS } from './attempt.ts'
+import { ACCEPTED_AFTER_MS, type DeliveryAttempt, SHOWN_AFTER_MS } from './attempt.ts'
 import type { ClaimFacts } from './facts.ts'
 import {
   deliveredEndMs,
@@ -26,7 +26,7 @@ import { obstacleOf, replacementIn } from './state.ts'
 import { type DesiredClaimStatus, isPublished, statusOf } from './status.ts'
 
 /** Why a key or token is deleted. */
-export type EndCause = 'replaced' | 'stray'
+type EndCause = 'replaced' | 'stray'
 
 /** The next step for a claim. `wakeMs` is the time of the next reconcile; null = only after a change. */
 export type ClaimStep =
@@ -43,7 +43,7 @@ export type ClaimStep =
   | { readonly kind: 'makeToken'; readonly replacement: Replacement; readonly owner: KeyOfClaim }
   | {
       readonly kind: 'deliver'
-      readonly attempt: Attempt
+      readonly attempt: DeliveryAttempt
       readonly key: KeyOfClaim
       readonly token: TokenOfClaim | null
     }
@@ -99,7 +99,7 @@ function stayOut(facts: ClaimFacts): ClaimStep | null {
   return facts.placeFault === null ? null : (publish(facts) ?? { kind: 'nothing' })
 }
 
-/** Without a view of the Secret nothing is known of its key, and nothing is ended or made. */
+/** Without a view of the Secret no key is ended or made: it could be the one that is in use. */
 function look(facts: ClaimFacts): ClaimStep | null {
   if (facts.secret.kind !== 'unknown') return null
   return facts.fault === null ? { kind: 'look' } : (publish(facts) ?? awaitChange(facts))
@@ -162,7 +162,7 @@ function replace(facts: ClaimFacts): ClaimStep | null {
 /** Whether what is under way would not be what is asked for now. */
 function isOutdated(
   { claim, attemptKey, attemptToken }: ClaimFacts,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   replacement: Replacement,
 ): boolean {
   if (attempt.isTokenOnly && !replacement.isTokenOnly) return true
@@ -178,7 +178,7 @@ function isOutdated(
 
 function goOn(
   { claim, attemptKey, attemptToken, nowMs }: ClaimFacts,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
 ): ClaimStep | null {
   if (attemptKey === null || attempt.readySinceMs === null) return null
   if (claim.token !== null) {

@@ -33,7 +33,7 @@ export function refused(
  *
  * @param isTrial whether the write had no credential in it, so that the answer can be shown
  * @returns whether it was done
- * @throws whatever is no refusal
+ * @throws every other error
  */
 export async function unlessRefused(
   claim: Claim,
@@ -63,7 +63,7 @@ async function faultOf(
   const answer = isTrial && words !== '' ? words : `${code} ${reason}`.trimEnd()
   return {
     reason: 'SecretRefused',
-    message: `Secret ${claim.secret.name} can't be written: ${answer.replace(/\.$/, '')}.`,
+    message: `Secret ${claim.secret.name} cannot be written: ${answer.replace(/\.$/, '')}.`,
   }
 }
 
@@ -78,13 +78,13 @@ async function mayDeliver({ namespace }: Claim, { clientDeps }: ClaimDeps): Prom
   return true
 }
 
-/** What an owner of the namespace has to do. */
+/** The fault of a claim in whose namespace the process has no rights. */
 export const forbidden = (
   { namespace }: Pick<Claim, 'namespace'>,
   { places }: Pick<ClaimDeps, 'places'>,
 ): ClaimFault => ({
   reason: 'DeliveryForbidden',
-  message: `The delivery process may not write Secrets in namespace ${namespace}. Who owns it allows that by: kubectl create rolebinding platform-secret-delivery --namespace=${namespace} --clusterrole=platform-secret-delivery --serviceaccount=${places.namespace}:delivery`,
+  message: `The delivery process may not write Secrets in namespace ${namespace}. An owner of the namespace allows it by: kubectl create rolebinding platform-secret-delivery --namespace=${namespace} --clusterrole=platform-secret-delivery --serviceaccount=${places.namespace}:delivery`,
 })
 
 /** Another has made a Secret of the name. */

@@ -12,7 +12,7 @@ import { done } from '../../kube/controller/outcome.ts'
 import { type StoreChange, objectKey } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { FollowedCaps } from '../../settings/caps.ts'
-import { watchSecrets } from '../secrets/rounds.ts'
+import { watchSecrets } from './secret-rounds.ts'
 import type { ClaimDeps } from './deps.ts'
 import { reconcile } from './reconcile.ts'
 import { BY_NAMESPACE } from './stores.ts'
@@ -58,7 +58,7 @@ export function claimController(setup: ClaimSetup): ControllerSpec {
 const claimOf = (made: { readonly claimKey: string } | undefined): readonly string[] =>
   made === undefined || made.claimKey === '' ? [] : [made.claimKey]
 
-/** A claim that goes makes room for those of its namespace that are too many. */
+/** A claim that goes makes room for a later one of its namespace. */
 function claimsAffectedBy(
   { key, before, after }: StoreChange<Claim>,
   { stores: { claims }, memory, slots }: ClaimSetup,

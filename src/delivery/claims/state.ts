@@ -10,10 +10,10 @@ import type { ClaimFacts } from './facts.ts'
 import { deliveredEndMs, isDeliveredLive, isTooShort, nextRotationMs } from './lifetimes.ts'
 
 /** Reason of Ready of a claim. */
-export type ClaimState = (typeof REASONS.claimReady)[number]
+type ClaimState = (typeof REASONS.claimReady)[number]
 
 /** A state with its sentence. */
-export interface DescribedState {
+interface DescribedState {
   readonly state: ClaimState
   readonly message: string
 }
@@ -67,7 +67,7 @@ function gatewayUnknown({ claim, server }: ClaimFacts): DescribedState | null {
   if (server !== null || !needsServer(claim.secret)) return null
   return described(
     'GatewayUnknown',
-    "spec.secret.data have $(SERVER) or $(KUBECONFIG), and the gateway's address is unknown: an administrator sets platformHost in the Config, or --gateway-url of the delivery process.",
+    "spec.secret.data have $(SERVER) or $(KUBECONFIG), and the gateway's address is unknown: an administrator sets platformHost in the Config, or --gateway-url of management-operator delivery.",
   )
 }
 
@@ -95,7 +95,7 @@ function keyNotReady({
 }: ClaimFacts): DescribedState | null {
   const { key, token } = holdings
   const delivered = claim.token === null ? [key] : [key, token]
-  // What is under way is shown only where nothing was delivered: otherwise the elder goes on working.
+  // A new key is shown only where there is no elder, which goes on working.
   const shown = key === null ? [attemptKey, attemptToken] : delivered
   const [first] = shown.flatMap((one) => notReadyMessage(one) ?? [])
   return first === undefined ? null : described('KeyNotReady', first)
@@ -131,7 +131,7 @@ function pending(facts: ClaimFacts): DescribedState | null {
   const { attempt, nowMs } = facts
   const replacement = replacementIn(facts)
   const isSlow = attempt !== null && nowMs >= attempt.startedMs + SHOWN_AFTER_MS
-  const waits = isSlow ? '; the new key does not work yet: is the manager running?' : ''
+  const waits = isSlow ? '; the new key does not work yet, see whether the manager runs' : ''
   if (deliveredEndMs(facts) === null)
     return described('Pending', `The credential is being made${waits}.`)
   if (!isDeliveredLive(facts))
@@ -152,7 +152,7 @@ function pending(facts: ClaimFacts): DescribedState | null {
   return null
 }
 
-/** What is to be made now; null = nothing, or the Secret is unknown. */
+/** The credential to be made now; null = none, or the Secret has to be read first. */
 export function replacementIn(facts: ClaimFacts): ReturnType<typeof replacementOf> {
   const { secret } = facts
   if (secret.kind === 'unknown') return null

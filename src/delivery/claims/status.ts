@@ -46,7 +46,7 @@ export function statusOf(facts: ClaimFacts): DesiredClaimStatus {
   }
 }
 
-/** What status says already of the delivery: while the Secret can't be read, nothing else is known. */
+/** The delivery as status has it already: the Secret cannot be read. */
 function lastKnown(published: PublishedClaim): AccessKeyClaimStatus {
   const {
     observedGeneration: _,

@@ -14,7 +14,7 @@ import type { Claim } from '../../domain/claim/claim.ts'
 import type { NamedObject } from '../../kube/client/client.ts'
 
 /** What the annotations of the Secret say of the credential in it. */
-export interface SecretContent {
+interface SecretContent {
   readonly keyID: string
   /** Name of the token; null = it has the key itself. */
   readonly token: string | null

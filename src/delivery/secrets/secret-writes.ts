@@ -19,7 +19,7 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 export const SECRET_WRITE_REASONS = ['deliver', 'own', 'label'] as const
 
 /** Dependencies of the writes. */
-export interface SecretWriteDeps {
+interface SecretWriteDeps {
   readonly client: KubeClient
   readonly clientDeps: ClientDeps
 }

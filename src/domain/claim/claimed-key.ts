@@ -18,7 +18,7 @@ import { type TokenObject, issuedTokenEndMs, tokenOf } from '../token/token.ts'
 import { type ClaimedKey, type ClaimedToken, rotateRequestOf } from './claim.ts'
 
 /** What a Secret has of a key: the key itself, or a token of it. */
-export type Delivers = 'Key' | 'Token'
+type Delivers = 'Key' | 'Token'
 
 /** The claim that a key or token was made for. */
 interface MadeForClaim {

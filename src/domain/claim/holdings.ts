@@ -4,21 +4,21 @@ import { keyIdOf } from '../accesskey/access-key.ts'
 import type { KeyOfClaim, TokenOfClaim } from './claimed-key.ts'
 import type { SecretView } from './secret-view.ts'
 
-/** The objects of a claim that are not being deleted, each in one place. */
+/** The keys and tokens of a claim that are not being deleted, each in one place. */
 export interface Holdings {
   /** The key that the Secret has, or whose token it has; null = it has none that exists. */
   readonly key: KeyOfClaim | null
   /** The token that the Secret has; null = it has none that exists. */
   readonly token: TokenOfClaim | null
-  /** What was delivered before and may still be in use, the newest first. */
+  /** Credentials that were delivered before and may be in use, the newest first. */
   readonly elderKeys: readonly KeyOfClaim[]
   readonly elderTokens: readonly TokenOfClaim[]
-  /** What was made and never delivered, and is not about to be. */
+  /** Credentials that were never delivered: a crash has left them. */
   readonly strayKeys: readonly KeyOfClaim[]
   readonly strayTokens: readonly TokenOfClaim[]
 }
 
-/** What the holdings are told apart by. */
+/** Everything that a claim has, and the names by which it is sorted. */
 interface HoldingsOf {
   /** null = there is no Secret. */
   readonly secret: SecretView | null
@@ -29,7 +29,7 @@ interface HoldingsOf {
   readonly underway: ReadonlySet<string>
 }
 
-/** Tells apart what a claim has. A key that neither the Secret nor status names was left by a crash. */
+/** Sorts the keys and tokens of a claim. A key that neither the Secret nor status names was left by a crash. */
 export function holdingsOf({ secret, keys, tokens, published, underway }: HoldingsOf): Holdings {
   const [liveKeys, liveTokens] = [keys.filter(isKept), tokens.filter(isKept)]
   const key =

@@ -23,24 +23,24 @@ export interface SecretView {
   readonly expires: string
   /** Annotation `template`; empty = it is gone. */
   readonly template: string
-  /** SHA-256 in hex of the data that are ours: what others have changed is theirs, and missing in it. */
+  /** SHA-256 in hex of the data that our field manager owns: an entry that others have changed is theirs. */
   readonly dataDigest: string
-  /** Labels and annotations of the users of the claim that are ours. */
+  /** Labels and annotations of the claim's spec that our field manager owns. */
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   /** Whether the claim owns it, so that it goes with the claim. */
   readonly isOwned: boolean
-  /** Whether fields of ours would outlive a later apply, because they were not applied but created. */
+  /** Whether our field manager has created fields and not applied them: a later apply would not remove them. */
   readonly isCreatedOnly: boolean
 }
 
-/** What is known of the Secret of a claim. `unknown`: it has to be read. */
+/** The Secret of a claim. `unknown`: it has to be read. */
 export type SecretState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'missing' }
   | { readonly kind: 'held'; readonly view: SecretView }
 
-/** Nothing is known. */
+/** The Secret has to be read. */
 export const UNKNOWN_SECRET: SecretState = { kind: 'unknown' }
 
 /**

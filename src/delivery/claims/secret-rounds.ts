@@ -10,12 +10,12 @@ import { objectKey } from '../../kube/informer/store.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { ClaimDeps } from '../claims/deps.ts'
-import { isRefusedNamespace } from '../claims/place.ts'
-import { forbidden, refused } from '../claims/refusals.ts'
-import { BY_NAMESPACE } from '../claims/stores.ts'
+import type { ClaimDeps } from './deps.ts'
+import { isRefusedNamespace } from './place.ts'
+import { forbidden, refused } from './refusals.ts'
+import { BY_NAMESPACE } from './stores.ts'
 
-/** How often each namespace is looked at. */
+/** Time from one round to the next. */
 const ROUND_MS = 30_000
 
 /** Lists in a second at most: with more than 300 namespaces, a round takes longer in proportion. */
@@ -87,7 +87,7 @@ function compare(
   changed(objectKey(claim))
 }
 
-/** The right was taken away: nothing is known of the Secrets any more. */
+/** The right was taken away: the Secrets can be seen no more. */
 function forbid(namespace: string, rounds: SecretRounds): void {
   const { stores, memory, clock, places, changed } = rounds
   for (const claim of stores.claims.by(BY_NAMESPACE, namespace)) {
