@@ -111,12 +111,15 @@ function endStray({ holdings: { strayKeys, strayTokens } }: ClaimFacts): ClaimSt
   return token ? { kind: 'endToken', token, because: 'stray' } : null
 }
 
-/** Changes of scope, ttl and names reach the keys that work (contract 28.5). */
+/**
+ * Changes of scope, ttl and names reach the keys that work (contract 28.5). Not a key that acts as another than the claim asks
+ * for: who takes a person out of a claim needs no right to that person, and must not widen the key that is left.
+ */
 function limitKeys({ claim, holdings, attemptKey }: ClaimFacts): ClaimStep | null {
   const { key, elderKeys } = holdings
-  const found = [key, attemptKey, ...elderKeys].find(
-    (one) => one !== null && !one.isDeleting && !sameLimits(one.spec, claim.key),
-  )
+  const isToLimit = ({ isDeleting, spec }: KeyOfClaim): boolean =>
+    !isDeleting && sameIdentity(spec, claim.key) && !sameLimits(spec, claim.key)
+  const found = [key, attemptKey, ...elderKeys].find((one) => one !== null && isToLimit(one))
   return found ? { kind: 'limitKey', key: found } : null
 }
 
