@@ -198,15 +198,17 @@ function label(facts: ClaimFacts): ClaimStep | null {
   const { secret, claim, fault, holdings } = facts
   if (secret.kind !== 'held' || fault !== null || holdings.key === null) return null
   const { view } = secret
+  const expires = expiresOf(facts)
   const isAsAsked =
     sameJson(view.labels, claim.secret.labels) &&
     sameJson(view.annotations, claim.secret.annotations) &&
-    view.expires === expiresOf(facts) &&
+    // Without an end, as of a token that is gone, the annotation stays.
+    ['', view.expires].includes(expires) &&
     view.isOwned
   return isAsAsked ? null : { kind: 'label', view }
 }
 
-/** Annotation `expires` of the Secret. */
+/** Annotation `expires` of the Secret; empty = nothing that works is in it. */
 export function expiresOf(facts: ClaimFacts): string {
   const endMs = deliveredEndMs(facts)
   return endMs === null ? '' : formatSecond(endMs)

@@ -144,6 +144,7 @@ describe('the steps for a token (28.3, 28.5)', () => {
   test.each<FactsParts & { readonly name: string; readonly step: string }>([
     { name: 'at rest it waits until the token is due', step: `wait until ${Math.floor(57_600 * (1 - jitterOf(CLAIM_UID) / 10))}` },
     { name: 'a token of the same key', tokens: [], nowMs: after(40), step: 'make a token of key: key_deleted' },
+    { name: 'not within 30 s', tokens: [], step: 'publish Pending' },
     { name: 'a key of which a token is made', claim: both.claim, nowMs: after(40), step: 'make a key: requested' },
     { name: 'a token of the new key once it works', ...both, attempt: attempt(), step: 'make a token of new: due' },
     { name: 'no token of a new key before it works', ...both, attempt: attempt({ readySinceMs: null }), step: 'wait until 13' },
@@ -259,6 +260,7 @@ describe('nothing is written twice (28.8)', () => {
     { name: 'suspended without a Secret', ...spec({ suspend: true }), secret: 'missing', keys: [] },
     { name: 'suspended with an ended key', ...spec({ suspend: true }), keys: [], secret: {} },
     { name: 'with a token', ...token, keys: [owner], tokens: [claimToken('token')], secret: { token: 'token', expires: textAfter(86_400) } },
+    { name: 'suspended with an ended token', ...token, claim: { spec: { token: {}, suspend: true } }, keys: [owner], secret: { token: 'token', expires: textAfter(5) } },
     { name: 'with a refused write', secret: { isOwned: false }, fault },
     { name: 'in a refused namespace', placeFault: { reason: 'NamespaceRefused', message: 'No.' } },
     { name: 'with a lifetime that is too short', caps: { maxTtlSeconds: 60, loginTtlSeconds: null }, secret: { expires: textAfter(60) } },
