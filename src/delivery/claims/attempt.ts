@@ -7,19 +7,23 @@ export interface DeliveryAttempt extends Replacement {
   readonly startedMs: number
   readonly key: AttemptKey
   /** null = a key is delivered, or the token is not made yet. */
-  readonly token: { readonly name: string; readonly uid: string } | null
+  readonly token: AttemptObject | null
   /** When the watch has shown that the key works, in epoch milliseconds; null = it has not. */
   readonly readySinceMs: number | null
 }
 
-/** The key of an attempt. */
-interface AttemptKey {
+/** A key or token of an attempt. */
+interface AttemptObject {
   readonly name: string
   readonly uid: string
-  /** The key in clear, never to be logged; null = it was delivered before, and only its token is new. */
-  readonly plaintext: string | null
   /** Whether the watch has brought it: if it is missing then, it was deleted. */
   readonly isSeen: boolean
+}
+
+/** The key of an attempt. */
+interface AttemptKey extends AttemptObject {
+  /** The key in clear, never to be logged; null = it was delivered before, and only its token is new. */
+  readonly plaintext: string | null
 }
 
 /** How long gateways may take until they accept a key that is Ready (contract 10.3). */

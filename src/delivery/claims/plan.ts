@@ -169,14 +169,23 @@ function isOutdated(
   replacement: Replacement,
 ): boolean {
   if (attempt.isTokenOnly && !replacement.isTokenOnly) return true
+  if (isLost(attempt.key, attemptKey) || isLost(attempt.token, attemptToken)) return true
   if (attemptToken !== null && claim.token !== null && !isTokenAsked(attemptToken, claim.token))
     return true
-  if (attemptKey === null) return attempt.key.isSeen
   return (
-    attemptKey.isDeleting ||
-    !sameIdentity(attemptKey.spec, claim.key) ||
-    (!attempt.isTokenOnly && attemptKey.delivers !== deliversOf(claim))
+    attemptKey !== null &&
+    (!sameIdentity(attemptKey.spec, claim.key) ||
+      (!attempt.isTokenOnly && attemptKey.delivers !== deliversOf(claim)))
   )
+}
+
+/** Whether a key or token under way was deleted or has ended, so that it never will be delivered. */
+function isLost(
+  made: { readonly isSeen: boolean } | null,
+  found: KeyOfClaim | TokenOfClaim | null,
+): boolean {
+  if (found === null) return made?.isSeen ?? false
+  return found.isDeleting || ['Revoked', 'Expired'].includes(reasonOf(found))
 }
 
 function goOn(

@@ -237,7 +237,7 @@ async function makeToken(
   if (!isTried) return 'goOn'
   const record = deps.memory.of(claim)
   record.fault = null
-  const token = await createToken(claim, owner, deps.client)
+  const token = { ...(await createToken(claim, owner, deps.client)), isSeen: false }
   record.attempt = {
     ...(attempt ?? {
       ...replacement,

@@ -132,7 +132,7 @@ describe('the steps for a token (28.3, 28.5)', () => {
     secret: { token: 'token', expires: textAfter(86_400) },
   }
   const published = publishedOf(parts)
-  const seen = (name: string) => ({ name, uid: `uid-${name}` })
+  const seen = (name: string) => ({ name, uid: `uid-${name}`, isSeen: true })
   const underway = { ...attempt(), token: seen('fresh') }
   const both = { claim: { ...asked, spec: { token: {} } }, keys: [owner, newOwner] }
   const only = attempt({
@@ -153,6 +153,11 @@ describe('the steps for a token (28.3, 28.5)', () => {
     { name: 'also under the same key', tokens: [claimToken('fresh', { createdAt: 9 })], attempt: only, step: 'deliver fresh' },
     { name: 'no token of another scope than is asked for now', ...both, claim: { ...asked, spec: { token: { scope: {} } } }, tokens: [token, claimToken('fresh', { owner: 'new' })], attempt: underway, step: 'abandon' },
     { name: 'no token goes on where a key is asked for', claim: { ...asked, spec: { token: {} } }, tokens: [token, claimToken('fresh', { createdAt: 9 })], attempt: only, step: 'abandon' },
+    { name: 'a token under way that was revoked is made again', ...both, tokens: [token, claimToken('fresh', { owner: 'new', reason: 'Revoked' })], attempt: underway, step: 'abandon' },
+    { name: 'a token under way that has expired is made again', ...both, tokens: [token, claimToken('fresh', { owner: 'new', reason: 'Expired' })], attempt: underway, step: 'abandon' },
+    { name: 'a token under way that is being deleted is made again', ...both, tokens: [token, claimToken('fresh', { owner: 'new', deletedAt: 9 })], attempt: underway, step: 'abandon' },
+    { name: 'a token under way that was deleted is made again', ...both, attempt: underway, step: 'abandon' },
+    { name: 'a token that the watch has not shown is waited for', ...both, attempt: { ...underway, token: { ...seen('fresh'), isSeen: false } }, step: 'wait until 13' },
     { name: 'an elder token ends 5 s after its own end', tokens: [claimToken('old', { createdAt: -86_380 }), token], nowMs: after(25), step: 'end old: replaced' },
     { name: 'and is left to the manager until then', tokens: [claimToken('old', { createdAt: -86_380 }), token], nowMs: after(24), step: 'wait until 25' },
     { name: 'the second elder token ends at once', tokens: [claimToken('old', { createdAt: -20 }), claimToken('older', { createdAt: -30 }), token], step: 'end older: replaced' },
