@@ -278,3 +278,18 @@ describe('nothing is written twice (28.8)', () => {
     expect(plan(claimFacts({ ...published, nowMs: after(11) })).kind).toMatch(/^(wait|nothing)$/)
   })
 })
+
+test('what was delivered is in the status before another is made, whatever is asked (28.5)', () => {
+  const fresh = claimKey('fresh', { createdAt: 40, annotations: { [ROTATE_ANNOTATION]: 'now' } })
+  const again = { metadata: { annotations: { [ROTATE_ANNOTATION]: 'again' } } }
+  const secret = { keyID: keyIdOf(fresh), expires: textAfter(40 + 2_592_000) }
+  const parts: FactsParts = { claim: again, keys: [KEY, fresh], secret, nowMs: after(42) }
+  const step = plan(atRest(parts))
+  expect(said(step)).toBe('publish Delivered')
+  if (step.kind !== 'publish') return
+  expect(step.status).toMatchObject({ lastRotate: 'now', lastRotation: textAfter(42) })
+  expect(planned({ ...parts, published: step.status, nowMs: after(71) })).toBe('wait until 72')
+  expect(planned({ ...parts, published: step.status, nowMs: after(72) })).toBe(
+    'make a key: requested',
+  )
+})
