@@ -6,7 +6,13 @@ import {
   isTokenAsked,
   sameIdentity,
 } from '../../domain/claim/claimed-key.ts'
-import { deliversOf, keyDueMs, replaceableMs, tokenDueMs } from '../../domain/claim/replacement.ts'
+import {
+  deliversOf,
+  keyDueMs,
+  replaceableMs,
+  tokenDueMs,
+  isPersonGone,
+} from '../../domain/claim/replacement.ts'
 import { elderEndMs, isLifetimeTooShort } from '../../domain/claim/rotation.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import { parseTimestamp } from '../../domain/time.ts'
@@ -35,7 +41,7 @@ export function isDeliveredLive(facts: ClaimFacts): boolean {
 export function nextRotationMs(facts: ClaimFacts): number | null {
   const { claim, holdings } = facts
   const { key, token } = holdings
-  if (key === null || key.isDisabled || claim.isSuspended) return null
+  if (key === null || key.isDisabled || isPersonGone(key) || claim.isSuspended) return null
   const ofToken = claim.token === null || token === null ? null : tokenDueMs(token, facts)
   return earliest(keyDueMs(key, facts), ofToken)
 }

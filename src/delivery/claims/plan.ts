@@ -159,22 +159,24 @@ function replace(facts: ClaimFacts): ClaimStep | null {
   return owner === null ? null : { kind: 'makeToken', replacement, owner }
 }
 
-/** Whether what is under way would not be what is asked for now. */
+/** Whether the credential under way was ended by others, or would not be as it is asked for now. */
 function isOutdated(
   { claim, attemptKey, attemptToken }: ClaimFacts,
   attempt: DeliveryAttempt,
   replacement: Replacement,
 ): boolean {
   if (attempt.isTokenOnly && !replacement.isTokenOnly) return true
+  if (isLost(attempt.key, attemptKey) || isLost(attempt.token, attemptToken)) return true
   if (attemptToken !== null && claim.token !== null && !isTokenAsked(attemptToken, claim.token))
     return true
-  if (attemptKey === null) return attempt.key.isSeen
-  return (
-    attemptKey.isDeleting ||
-    !sameIdentity(attemptKey.spec, claim.key) ||
-    (!attempt.isTokenOnly && attemptKey.delivers !== deliversOf(claim))
-  )
+  if (attemptKey === null || attempt.isTokenOnly) return false
+  return !sameIdentity(attemptKey.spec, claim.key) || attemptKey.delivers !== deliversOf(claim)
 }
+
+const isLost = (
+  made: { readonly isSeen: boolean } | null,
+  found: { readonly isDeleting: boolean } | null,
+): boolean => made !== null && (found === null ? made.isSeen : found.isDeleting)
 
 function goOn(
   { claim, attemptKey, attemptToken, nowMs }: ClaimFacts,
