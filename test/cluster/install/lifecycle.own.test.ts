@@ -12,7 +12,7 @@ import { inWhole } from '../../support/tier.ts'
 import { COMPONENT, CONFIG, LEGACY, PROBE_OBJECTS, reportAvailable, toolFor } from './installer.ts'
 
 const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
-const DEPLOYMENTS = ['manager', 'gateway']
+const DEPLOYMENTS = ['manager', 'gateway', 'delivery']
 const { namespace, name: account } = OPERATOR_ACCOUNT
 /** A Role of earlier versions. */
 const FORMER = 'management-operator-manager'
@@ -53,7 +53,7 @@ describe('make install', () => {
 describe('make deploy', () => {
   const shipped = filesOf(CONFIG)
 
-  test('sets the image of both Deployments and waits until they are available', async () => {
+  test('sets the image of all Deployments and waits until they are available', async () => {
     const deploying = tool(['deploy', '--image', IMAGE])
     for (const name of DEPLOYMENTS) await reportAvailable(plane, name)
     const { code, out, err } = await deploying
@@ -62,7 +62,7 @@ describe('make deploy', () => {
     expect(await kubectl('get', ...PROBE_OBJECTS)).toBe('')
     const path = 'jsonpath={.items[*].spec.template.spec.containers[*].image}'
     expect(await kubectl('get', 'deployments', '-n', namespace, '-o', path)).toBe(
-      [IMAGE, IMAGE].join(' '),
+      DEPLOYMENTS.map(() => IMAGE).join(' '),
     )
   })
 
