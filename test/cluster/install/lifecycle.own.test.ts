@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { ACCESS_KEY_CLAIMS, API_VERSION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -89,10 +90,11 @@ describe('make undeploy (5.1)', () => {
   test('lets a running operator end all keys and tokens, and leaves no object', async () => {
     await using operator = await startManager()
     await settledSamples()
+    await createClaim({})
     const { code, out, err } = await tool(['undeploy'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toContain(
-      'deleting access keys: 6, tokens: 1, users: 2, teams: 1, and waiting for the operator',
+    expect(out).toMatch(
+      /deleting claims: \d, access keys: 6, tokens: 1, users: 2, teams: 1, and waiting for the operator/,
     )
     expect(out).toContain('tokens are recorded as revoked')
     expect(out).not.toContain('DOES NOT ANSWER')
@@ -113,6 +115,7 @@ describe('make undeploy (5.1)', () => {
     await tool(['install'])
     const operator = await startManager()
     await settledSamples()
+    await createClaim({ finalizers: [REVOKE_FINALIZER] })
     operator.kill('SIGKILL')
     await operator.exited
     const held = '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
@@ -126,9 +129,9 @@ describe('make undeploy (5.1)', () => {
     const { code, out, err } = await tool(['undeploy'])
     expect(code).toBe(1)
     expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
-    expect(out).toContain('there is no Deployment manager')
+    expect(out).toContain('there is no Deployment manager, and there is no Deployment delivery')
     expect(out).toContain(
-      'Taking its finalizer off access keys: 6, tokens: 1, users: 2, teams: 1 without it',
+      'Taking its finalizer off claims: 1, access keys: 6, tokens: 1, users: 2, teams: 1 without it',
     )
     expect(out).toContain(`here ${end} at the latest`)
     expect(err).toBe(
@@ -231,6 +234,14 @@ const leftOvers = (): Promise<readonly string[]> =>
 async function startManager() {
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)
   return startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+}
+
+/** Creates a claim, as no delivery process has seen it or, with the finalizer, as one has. */
+async function createClaim(metadata: { readonly finalizers?: readonly string[] }): Promise<void> {
+  const { kind } = ACCESS_KEY_CLAIMS
+  const placed = { ...metadata, name: 'claimed', namespace: 'default' }
+  const object = { apiVersion: API_VERSION, kind, metadata: placed, spec: {} }
+  await mustKubectl(plane, ['create', '-f', '-'], { input: JSON.stringify(object) })
 }
 
 /** Applies the samples and waits until the operator has reconciled each. */
