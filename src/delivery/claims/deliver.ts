@@ -32,7 +32,11 @@ export async function tryDelivery(facts: ClaimFacts, deps: ClaimDeps): Promise<v
   await tryWrite(claimedSecret(claim, content, secretData(texts)), viewIn(facts), deps)
 }
 
-/** Writes the Secret with the credential of the attempt. @throws StatusError 409 when the Secret is not as it was read */
+/**
+ * Writes the Secret with the credential of the attempt, which then is over; an attempt whose token is gone stays.
+ *
+ * @throws StatusError 409 when the Secret is not as it was read
+ */
 export async function deliver(
   facts: ClaimFacts,
   step: Extract<ClaimStep, { kind: 'deliver' }>,
