@@ -26,9 +26,6 @@ import { ImaginaryManager, keysOf, tokenTextOf } from './imaginary-manager.ts'
 import { MemoryApiServer, type ServerCall } from './memory-api-server.ts'
 import type { SecretObject } from './server-side-apply.ts'
 
-/** Name of the claim in stores and queues. */
-export const CLAIM_KEY = 'shop/deploy'
-
 /** One reconcile after the other without the clock moving on: more are a loop. */
 const MOST_RECONCILES_AT_ONCE = 40
 const RETRY_AFTER_MS = 1000
@@ -63,9 +60,11 @@ export class DeliveryWorld {
   readonly errors: Error[] = []
   /** Broken promises of contract 28.3. */
   readonly broken: string[] = []
+  readonly namespace: string
   process: DeliveryProcess
 
   constructor(parts: Parts<AccessKeyClaim> = {}) {
+    this.namespace = parts.metadata?.namespace ?? 'shop'
     this.server.put(ACCESS_KEY_CLAIMS.plural, claimObject(parts))
     this.process = this.start()
     this.server.wrote = (call) => this.#check(call)
@@ -115,7 +114,11 @@ export class DeliveryWorld {
   /** One reconcile. @returns when the next is due, in epoch milliseconds; Infinity = after a change */
   async reconcile({ deps }: DeliveryProcess = this.process): Promise<number> {
     try {
-      const outcome = await reconcile(CLAIM_KEY, deps, reconcileContext(this.log.log))
+      const outcome = await reconcile(
+        `${this.namespace}/deploy`,
+        deps,
+        reconcileContext(this.log.log),
+      )
       return outcome.result === 'done' ? Number.POSITIVE_INFINITY : outcome.atMs
     } catch (error) {
       if (!(error instanceof StatusError || error instanceof NoResponseError)) throw error
@@ -149,13 +152,13 @@ export class DeliveryWorld {
   }
 
   get claim(): AccessKeyClaim | undefined {
-    return this.server.object(ACCESS_KEY_CLAIMS.plural, 'deploy', 'shop') as
+    return this.server.object(ACCESS_KEY_CLAIMS.plural, 'deploy', this.namespace) as
       | AccessKeyClaim
       | undefined
   }
 
   get secret(): SecretObject | undefined {
-    return this.server.object('secrets', 'deploy', 'shop')
+    return this.server.object('secrets', 'deploy', this.namespace)
   }
 
   /** Keys of the claim that are not being deleted. */
