@@ -2,6 +2,7 @@
 // what is overdue is caught up once, the most overdue first, and nothing is replaced in a loop (contract 2.9, 28.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AccessKeyClaimSpec } from '../../../src/api/accesskeyclaim.gen.ts'
+import { ROTATE_ANNOTATION } from '../../../src/api/names.ts'
 import { auditOf } from '../../support/audit-log.ts'
 import { recordClaims } from '../../support/claims/claim-history.ts'
 import { writesOfPrograms } from '../../support/claims/claim-writes.ts'
@@ -49,7 +50,7 @@ const make = async (
 describe.each([
   { name: 'an hour', awayMs: HOUR_MS },
   { name: 'a day', awayMs: DAY_MS },
-])('away for $name', ({ name, awayMs }) => {
+])('a process that was away for $name', ({ name, awayMs }) => {
   const seconds = awayMs / 1000
   // biome-ignore format: a table
   const specs: readonly AccessKeyClaimSpec[] = [
@@ -81,7 +82,7 @@ describe.each([
   })
   afterAll(() => Promise.all([manager?.stop(), delivery?.stop()]))
 
-  test('what is overdue is replaced once, the most overdue first, and nothing else (28.5)', async () => {
+  test('replaces once what is overdue, the most overdue first, and nothing else (28.5)', async () => {
     const mark = await audit.mark()
     delivery = await startDelivery(plane, { flags: ['--claim-keys-per-second=1'] })
     const areReplaced = async (): Promise<void> => {
@@ -218,7 +219,7 @@ describe('a process that runs', () => {
     await eventually('nothing is written any more', isQuiet, SOON)
   })
 
-  test('never had a Secret with a key that did not work but for what a cap had ended (28.3)', async () => {
+  test('has had no Secret with a key that does not work but for what a cap had ended (28.3)', async () => {
     const faults = await history.faults()
     expect(faults.filter((fault) => !/that is (?:Expired|gone)/.test(fault))).toEqual([])
   })

@@ -103,7 +103,7 @@ test.each(rounds.map((round) => ({ ...round, name: round.point.name })))(
   },
 )
 
-test('never was a Secret without a key that works, nor a claim with more than three keys (28.3)', async () => {
+test('each Secret always had a key that works, and no claim more than three keys (28.3)', async () => {
   expect(await history.faults()).toEqual([])
   expect(await keysStuckInDeletion(plane.admin)).toEqual([])
 })

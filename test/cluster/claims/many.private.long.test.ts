@@ -95,7 +95,7 @@ test('a restart reads them all, writes nothing, and takes no more memory (28.8)'
   expect(peak).toBeLessThanOrEqual(MOST_BYTES)
 })
 
-test('at rest it lists each namespace once in 30 s, and does nothing else (28.8)', async () => {
+test('the process at rest lists each namespace once in 30 s, and does nothing else (28.8)', async () => {
   const mark = await audit.mark()
   await staysTrue('the process is at rest', () => undefined, { forMs: REST_MS })
   expect(await writesOfPrograms(audit, mark)).toEqual({})
