@@ -3,6 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '../src/api/reasons.ts'
+import { readDeliverySettings } from '../src/commands/delivery/flags.ts'
+import { createDeliveryMetrics } from '../src/commands/delivery/metrics.ts'
 import { createMetrics as createProcessMetrics } from '../src/commands/gateway/metrics.ts'
 import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
@@ -22,7 +24,13 @@ const AROUND = { env: () => null, file: () => null }
 describe('docs/operating.md: metrics (8.4)', () => {
   const invocation = readManagerSettings(['--per-object-metrics'], AROUND)
   if (invocation.kind !== 'run') throw new Error(invocation.text)
-  const programs = [createManagerMetrics(invocation.settings), createProcessMetrics()]
+  const delivery = readDeliverySettings([], AROUND)
+  if (delivery.kind !== 'run') throw new Error(delivery.text)
+  const programs = [
+    createManagerMetrics(invocation.settings),
+    createProcessMetrics(),
+    createDeliveryMetrics(delivery.settings),
+  ]
   for (const { followReadiness } of programs) followReadiness({})
   /** Such as `platform_tokens{state}`. */
   const inTable = new Set(

@@ -3,6 +3,7 @@
 // something is stale. bench/report/write-page.ts does the same for docs/performance.md.
 import { join } from 'node:path'
 import { auditFlagsTable } from '../src/commands/audit/flags.ts'
+import { deliveryFlagsTable } from '../src/commands/delivery/flags.ts'
 import { directFlagsTable } from '../src/commands/direct/flags.ts'
 import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { checkFlagsTable } from '../src/commands/check/flags.ts'
@@ -38,6 +39,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'operating.md': {
     flags: managerFlagsTable(),
     'gateway-flags': gatewayFlagsTable(),
+    'delivery-flags': deliveryFlagsTable(),
     'sign-in-flags': signInFlagsTable(),
     'direct-flags': directFlagsTable(),
     'keygen-flags': keygenFlagsTable(),

@@ -1,10 +1,10 @@
 // `make run`: a real control plane with the operator and the samples on it, to look at. The data
 // stays in .run, so the next run goes on where this one ended; `make clean` forgets it. With --watch, which is `make dev`,
 // a change of src/ restarts the programs; DEBUG=gateway opens an inspector of that command.
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api/names.ts'
+import { GATEWAY_TLS_SECRET } from '../src/api/names.ts'
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
 import { mustKubectl } from './control-plane/kubectl.ts'
@@ -18,26 +18,19 @@ import { type KeptDirectEndpoint, startDirectEndpoint } from './run/direct.ts'
 import { mustHaveSpace } from './run/disk-space.ts'
 import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
 import { type KeptProgram, keepProgram } from './run/program.ts'
-import {
-  givePassword,
-  keepSignIn,
-  prepareSignIn,
-  signInAccount,
-  startIdentityProvider,
-} from './run/sign-in.ts'
+import { applySamples, claimsIn, samplesIn } from './run/samples.ts'
+import { keepSignIn, prepareSignIn, signInAccount, startIdentityProvider } from './run/sign-in.ts'
 import { LOCAL_TARGETS, startTarget } from './run/target.ts'
 import { countSampleKeys, tourText } from './run/tour.ts'
 import { startVirtualCluster } from './run/virtual-cluster.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
-const SAMPLES = join(ROOT, 'config/samples')
 const NAMESPACE = 'platform-system'
 /** Another folder than .run serves a second run at the same time, such as the test of the tour. */
 const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
 const DATA = join(HOME, 'control-plane')
-/** A marker beside the data, so that it is deleted with them. */
-const SAMPLES_APPLIED = join(DATA, 'samples-applied')
+const FOLDERS = { root: ROOT, home: HOME, main: MAIN }
 /** The CA of the gateway's certificate, for browsers and terminals. */
 const GATEWAY_CA_FILE = join(HOME, 'gateway-ca.crt')
 
@@ -76,7 +69,7 @@ function sayInspectors(): void {
     say(`the inspector of ${command} listens on ${inspectorAddress(command)}, without a password`)
   if (unknown.length > 0)
     say(
-      `DEBUG names commands: manager, gateway, sign-in, direct, syncer; not ${unknown.join(', ')}`,
+      `DEBUG names commands: manager, gateway, delivery, sign-in, direct, syncer; not ${unknown.join(', ')}`,
     )
 }
 
@@ -96,8 +89,12 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
   }
   try {
     const platform = await startPlatform(controlPlane, keep)
-    const isFirst = !existsSync(SAMPLES_APPLIED)
-    if (isFirst) await applySamples(controlPlane)
+    const isFirst = await applySamples({
+      management: controlPlane,
+      folders: FOLDERS,
+      marker: join(DATA, 'samples-applied'),
+      log: say,
+    })
     keep(await startIdentityProvider(signInOptions(controlPlane), platform.url))
     const { port } = platform
     const caPem = await gatewayCa(controlPlane)
@@ -108,20 +105,24 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     await writeEnvironment(controlPlane)
     isReady = true
     const { connected, direct, syncer } = cluster
-    const { operator, gateway, signIn, url } = platform
+    const { operator, gateway, delivery, signIn, url } = platform
     const metrics = {
       operator,
       gateway,
+      'delivery process': delivery,
       'sign-in process': signIn,
       'direct endpoint': direct,
       syncer,
     }
-    const samples = isFirst ? countSampleKeys(SAMPLES) : null
+    const samples = isFirst ? countSampleKeys(samplesIn(FOLDERS)) : null
     const account = await signInAccount(HOME)
     const signingIn = account && { ...account, url, caFile: GATEWAY_CA_FILE }
-    say(tourText({ home: HOME, samples, kubeconfigs, signingIn, connected, direct, metrics }))
+    const claims = claimsIn(FOLDERS)
+    say(
+      tourText({ home: HOME, samples, claims, kubeconfigs, signingIn, connected, direct, metrics }),
+    )
     if (process.argv.includes('--watch'))
-      keep(restartOnChange([operator, gateway, signIn, direct, syncer]))
+      keep(restartOnChange([operator, gateway, delivery, signIn, direct, syncer]))
     await keepUntilStopped(controlPlane, cluster)
     say('stopping everything')
   } finally {
@@ -129,13 +130,14 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
   }
 }
 
-/** The operator, the gateway and the sign-in process, all ready, with the gateway's port, URL and issuer. */
+/** Operator, gateway, delivery and sign-in process, all ready, with the gateway's port, URL and issuer. */
 interface Platform {
   readonly port: number
   readonly url: string
   readonly issuer: string
   readonly operator: KeptProgram
   readonly gateway: KeptProgram
+  readonly delivery: KeptProgram
   readonly signIn: KeptProgram
 }
 
@@ -144,25 +146,30 @@ async function startPlatform(controlPlane: ControlPlane, keep: Keep): Promise<Pl
   const url = `https://127.0.0.1:${port}`
   const issuer = `${url}/oidc`
   const issuerFlag = `--issuer-url=${issuer}`
-  const operator = await keepCommand(controlPlane, 'manager', 'operator', [issuerFlag])
+  const operator = await keepCommand(controlPlane, OPERATOR, [issuerFlag])
   keep(operator)
   const signingIn = signInOptions(controlPlane)
   const address = await prepareSignIn(signingIn)
-  const gateway = await keepCommand(controlPlane, 'gateway', 'gateway', [
+  const gateway = await keepCommand(controlPlane, GATEWAY, [
     issuerFlag,
     `--bind-address=127.0.0.1:${port}`,
     ...LOCAL_TARGETS,
     ...address.gatewayFlags,
   ])
   keep(gateway)
+  const delivery = await keepCommand(controlPlane, DELIVERY, [
+    '--leader-elect',
+    `--gateway-url=${url}`,
+  ])
+  keep(delivery)
   const signIn = keep(await keepSignIn(signingIn, address, url))
-  await Promise.all([operator, gateway, signIn].map((program) => program.ready()))
-  return { port, url, issuer, operator, gateway, signIn }
+  await Promise.all([operator, gateway, delivery, signIn].map((program) => program.ready()))
+  return { port, url, issuer, operator, gateway, delivery, signIn }
 }
 
 const signInOptions = (management: ControlPlane): Parameters<typeof prepareSignIn>[0] => ({
   management,
-  folders: { root: ROOT, home: HOME, main: MAIN },
+  folders: FOLDERS,
   log: say,
 })
 
@@ -187,7 +194,7 @@ async function startCluster(
     await startConnectedCluster({ home: HOME, shipped, issuer: url, caPem, log: say }),
   )
   const { plane, caPem: clusterCaPem } = connected
-  const folders = { root: ROOT, home: HOME, main: MAIN }
+  const folders = FOLDERS
   say('starting its direct endpoint, which its API server asks before RBAC')
   const direct = keep(
     await startDirectEndpoint({ management, cluster: connected, issuer: url, folders, log: say }),
@@ -227,17 +234,27 @@ function restartOnChange(programs: readonly KeptProgram[]): Stoppable {
   return { stop: async () => end() }
 }
 
-/** Keeps a command running as its ServiceAccount. @param name of its log and in messages */
+/** A command, with the name of its log and its title in messages. */
+interface Command {
+  readonly command: 'manager' | 'gateway' | 'delivery'
+  readonly name: string
+  readonly title: string
+}
+
+const OPERATOR: Command = { command: 'manager', name: 'operator', title: 'the operator' }
+const GATEWAY: Command = { command: 'gateway', name: 'gateway', title: 'the gateway' }
+const DELIVERY: Command = { command: 'delivery', name: 'delivery', title: 'the delivery process' }
+
+/** Keeps a command running as its ServiceAccount. */
 const keepCommand = (
   controlPlane: ControlPlane,
-  command: 'manager' | 'gateway',
-  name: string,
+  { command, name, title }: Command,
   flags: readonly string[],
 ): Promise<KeptProgram> =>
   keepProgram({
     command,
     accounts: [{ flag: '--kubeconfig', access: controlPlane, namespace: NAMESPACE, name: command }],
-    title: `the ${name}`,
+    title,
     flags,
     main: MAIN,
     logFile: join(HOME, `${name}.log`),
@@ -261,57 +278,6 @@ async function install(controlPlane: ControlPlane): Promise<void> {
     await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config', part))
   const ours = ['crd', '-l', 'app.kubernetes.io/part-of=management-operator']
   await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
-}
-
-/** Once per data folder: later changes and deletions stay. */
-async function applySamples(controlPlane: ControlPlane): Promise<void> {
-  say('applying the samples: kubectl apply --server-side -k config/samples')
-  await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
-  await switchAuditOn(controlPlane)
-  await givePassword(signInOptions(controlPlane))
-  writeFileSync(SAMPLES_APPLIED, '')
-  await applyTokens(controlPlane)
-  const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
-  await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
-}
-
-/** The paths of the audit log and its data store are absolute, so they can't be in the samples. */
-async function switchAuditOn(controlPlane: ControlPlane): Promise<void> {
-  const dataStoreEndpoint = `sqlite://${join(HOME, 'audit-events.db')}`
-  const spec = { audit: { enabled: true, path: join(HOME, 'audit'), level: 2, dataStoreEndpoint } }
-  const patch = JSON.stringify({ spec })
-  await kubectl(
-    controlPlane,
-    'patch',
-    'config',
-    'platform-manager-config',
-    '--type=merge',
-    '-p',
-    patch,
-  )
-}
-
-/** The tokens of the tour by name, with their scopes. */
-const TOKENS_OF_CI = {
-  'ci-direct': {},
-  'ci-namespaces': {
-    scope: { rules: [{ verbs: ['get', 'list'], resources: [{ resources: ['namespaces'] }] }] },
-  },
-} as const
-
-/** Tokens under key ci-deploy, which is named by its uid: a manifest can't know that. */
-async function applyTokens(controlPlane: ControlPlane): Promise<void> {
-  const key = ['get', 'oak', 'ci-deploy', '-o', 'jsonpath={.metadata.uid}']
-  const uid = await kubectl(controlPlane, ...key)
-  const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: 'ci-deploy', uid }
-  const items = Object.entries(TOKENS_OF_CI).map(([name, spec]) => ({
-    apiVersion: API_VERSION,
-    kind: TOKENS.kind,
-    metadata: { name, ownerReferences: [{ ...owner, controller: true }] },
-    spec,
-  }))
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-  await mustKubectl(controlPlane, ['apply', '--server-side', '-f', '-'], { input })
 }
 
 /** What `. .run/env` sets: kubectl of the control plane's version, its kubeconfig, and our program. */

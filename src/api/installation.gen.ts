@@ -227,7 +227,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
     resources: ['accesskeyclaims'],
-    verbs: ['get', 'list', 'watch', 'patch'],
+    verbs: ['list', 'watch', 'patch'],
   },
   {
     account: 'delivery',
@@ -248,7 +248,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
     resources: ['ownedaccesskeys'],
-    verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+    verbs: ['list', 'watch', 'create', 'patch', 'delete'],
   },
   {
     account: 'delivery',
@@ -269,7 +269,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: false,
     apiGroups: ['management.platform.sh'],
     resources: ['configs'],
-    verbs: ['get', 'list', 'watch'],
+    verbs: ['list', 'watch'],
   },
   {
     account: 'delivery',
@@ -291,7 +291,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     apiGroups: [''],
     resources: ['configmaps'],
     resourceNames: ['platform-config-in-force', 'platform-gateway-ca'],
-    verbs: ['get', 'list', 'watch'],
+    verbs: ['list', 'watch'],
   },
   {
     account: 'delivery',

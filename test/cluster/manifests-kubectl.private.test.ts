@@ -20,7 +20,14 @@ import {
 } from './manifests/case-runner.ts'
 import { type PublishedKinds, exampleOf, fieldsOf } from './manifests/kind-schemas.ts'
 
-const KINDS = ['OwnedAccessKey', 'DirectClusterEndpointToken', 'Config', 'User', 'Team'] as const
+const KINDS = [
+  'OwnedAccessKey',
+  'DirectClusterEndpointToken',
+  'Config',
+  'User',
+  'Team',
+  'AccessKeyClaim',
+] as const
 const CRDS = join(import.meta.dirname, '../../crds')
 const FUTURE = '2099-01-01T00:00:00Z'
 const AGE = expect.stringMatching(/^\d+[smhdy]/)
@@ -116,6 +123,11 @@ describe('kubectl get', () => {
       short: 'teams.management.platform.sh',
       columns: ['NAME', 'READY', 'NAME', 'AGE'],
     },
+    {
+      kind: 'AccessKeyClaim',
+      short: 'akc',
+      columns: ['NAME', 'READY', 'REASON', 'SECRET', 'EXPIRES', 'NEXT ROTATION', 'AGE'],
+    },
   ])(
     'shows a new $kind that no controller has observed as in progress (4.3)',
     async ({ kind, short, columns }) => {
@@ -182,6 +194,23 @@ describe('kubectl get', () => {
     ])
   })
 
+  test('shows the state of a claim (28.7)', async () => {
+    const name = await createWithStatus('AccessKeyClaim', {}, 'Delivered', {
+      identity: 'subject:claim:shop:deploy',
+      secretName: 'deploy',
+      expirationTimestamp: FUTURE,
+      nextRotation: '2098-01-01T00:00:00Z',
+      key: { name: 'claim-shop-deploy-abcdefgh', keyID: '0123456789abcdef' },
+    })
+    const head = ['NAME', 'READY', 'REASON', 'SECRET', 'EXPIRES', 'NEXT ROTATION', 'AGE']
+    const row = [name, 'True', 'Delivered', 'deploy', FUTURE, '2098-01-01T00:00:00Z', AGE]
+    expect(cells(await kubectl('get', 'akc', name))).toEqual([head, row])
+    expect(cells(await kubectl('get', 'akc', name, '-o', 'wide'))).toEqual([
+      [...head, 'IDENTITY', 'KEY ID', 'MESSAGE'],
+      [...row, 'subject:claim:shop:deploy', '0123456789abcdef', 'all is well'],
+    ])
+  })
+
   test.each([
     { category: 'platform', holds: KINDS.length },
     { category: 'all', holds: 0 },
@@ -239,6 +268,7 @@ describe('kubectl explain', () => {
     { kind: 'Config', atLeast: 500 },
     { kind: 'User', atLeast: 25 },
     { kind: 'Team', atLeast: 15 },
+    { kind: 'AccessKeyClaim', atLeast: 90 },
   ])('has a description of every field of $kind', async ({ kind, atLeast }) => {
     const fields = await eventually(
       `${kind} in the OpenAPI document`,
@@ -259,6 +289,17 @@ describe('kubectl explain', () => {
     { of: 'configs.spec.auth', field: 'accessKeyMaxTTLSeconds', says: /in seconds \(2592000 is/ },
     { of: 'users.spec', field: 'disabled', says: /no key of this user name works/ },
     { of: 'teams.spec', field: 'users', says: /A user name needs no User/ },
+    {
+      of: 'akc.spec',
+      field: 'rotateAfter',
+      says: /replaced after five sixths of its lifetime in any/,
+    },
+    {
+      of: 'akc.spec.key',
+      field: 'subject',
+      says: /and without user and team, claim:<namespace>:<name>/,
+    },
+    { of: 'akc.spec.secret', field: 'data', says: /Absent, one entry: key with \$\(KEY\)/ },
     { of: 'configs.status.auth.connectors.saml', field: 'ca', says: /Exactly one of caData, ca/ },
   ])('$of describes $field', async ({ of, field, says }) => {
     const printed = await kubectl('explain', of, `--api-version=${API_VERSION}`)
@@ -322,7 +363,7 @@ describe('the rejection of a mistyped field, for an object with a stored key', (
 test.each([['apply'], ['apply --server-side --force-conflicts'], ['replace']])(
   'kubectl %s accepts the CRDs',
   async (command) => {
-    const files = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs', 'users', 'teams']
+    const files = KINDS.map((kind) => `${kind.toLowerCase()}s`)
     const flags = files.flatMap((file) => ['-f', join(CRDS, `${file}.yaml`)])
     const printed = await kubectl(...command.split(' '), '--dry-run=server', ...flags)
     expect(printed.split('\n')).toHaveLength(files.length)

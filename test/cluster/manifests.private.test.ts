@@ -7,6 +7,12 @@ import type { KubeObject } from '../../src/api/objects.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { acceptedKeys, refusedKeys } from './manifests/access-key-cases.ts'
 import {
+  acceptedClaims,
+  claimChanges,
+  refusedClaimChanges,
+  refusedClaims,
+} from './manifests/claim-cases.ts'
+import {
   KEY,
   SECRETS,
   besideSecrets,
@@ -45,6 +51,7 @@ import { acceptedScopes, refusedScopes } from './manifests/scope-cases.ts'
 const KEYS = 'OwnedAccessKey'
 const TOKENS = 'DirectClusterEndpointToken'
 const CONFIGS = 'Config'
+const CLAIMS = 'AccessKeyClaim'
 
 const { raw } = await privateControlPlane()
 
@@ -109,6 +116,41 @@ describe('a Config', () => {
   })
 })
 
+describe('a claim (28.1, 28.4)', () => {
+  test.each(acceptedClaims)('is accepted: $name', async (row) => {
+    expect(await create(raw, CLAIMS, row.spec)).toEqual(accepted(row))
+  })
+
+  test.each(refusedClaims)('is rejected: $name', async (row) => {
+    expect(await create(raw, CLAIMS, row.spec)).toEqual(rejected(row))
+  })
+
+  test.each(claimChanges)('accepts the change: $name', async (row) => {
+    expect(await change(raw, CLAIMS, row)).toEqual(changed(row.to))
+  })
+
+  test.each(refusedClaimChanges)('rejects the change: $name', async (row) => {
+    expect(await change(raw, CLAIMS, row)).toEqual(unchanged(row))
+  })
+
+  test('has a name of at most 63 characters', async () => {
+    const longest = newName().padEnd(63, 'n')
+    expect((await create(raw, CLAIMS, {}, longest)).code).toBe(201)
+    const refused = {
+      field: '<nil>',
+      says: /metadata.name is part of longer names; use at most 63 characters/,
+    }
+    expect(await create(raw, CLAIMS, {}, `${longest}n`)).toEqual(rejected(refused))
+  })
+
+  test.each(['key', 'token'])('takes a server-side apply that empties %s', async (field) => {
+    const name = newName()
+    expect((await apply(CLAIMS, name, { [field]: { ttl: 600 } }, 'tool')).code).toBe(201)
+    const { code, body } = await apply(CLAIMS, name, { [field]: {} }, 'tool')
+    expect({ code, spec: body.spec }).toEqual({ code: 200, spec: { [field]: {} } })
+  })
+})
+
 describe.each([
   {
     kind: 'User',
@@ -154,10 +196,10 @@ describe.each([
   })
 })
 
-/** A forced server-side apply of an access key. */
-function apply(name: string, spec: object, manager: string) {
-  const path = `${collectionOf(KEYS)}/${name}?fieldManager=${manager}&force=true`
-  const body = { apiVersion: API_VERSION, kind: KEYS, metadata: { name }, spec }
+/** A forced server-side apply. */
+function apply(kind: string, name: string, spec: object, manager: string) {
+  const path = `${collectionOf(kind)}/${name}?fieldManager=${manager}&force=true`
+  const body = { apiVersion: API_VERSION, kind, metadata: { name }, spec }
   const contentType = 'application/apply-patch+yaml'
   return raw<KubeObject & { readonly message?: string }>('PATCH', path, body, { contentType })
 }
@@ -165,23 +207,23 @@ function apply(name: string, spec: object, manager: string) {
 describe('spec.key of an access key', () => {
   test('survives a server-side apply of another manager that omits it', async () => {
     const name = newName()
-    await apply(name, { user: 'jane' }, 'tool')
-    await apply(name, { key: KEY.secret }, 'generator')
-    const { code, body } = await apply(name, { user: 'joe' }, 'tool')
+    await apply(KEYS, name, { user: 'jane' }, 'tool')
+    await apply(KEYS, name, { key: KEY.secret }, 'generator')
+    const { code, body } = await apply(KEYS, name, { user: 'joe' }, 'tool')
     expect({ code, spec: body.spec }).toEqual({ code: 200, spec: { user: 'joe', key: KEY.secret } })
   })
 
   test('rejects another value by a forced server-side apply', async () => {
     const name = newName()
-    await apply(name, { key: KEY.secret }, 'generator')
-    const { code, body } = await apply(name, { key: `${KEY.secret}x` }, 'tool')
+    await apply(KEYS, name, { key: KEY.secret }, 'generator')
+    const { code, body } = await apply(KEYS, name, { key: `${KEY.secret}x` }, 'tool')
     expect({ code, leaked: secretsIn(JSON.stringify(body)) }).toEqual({ code: 422, leaked: [] })
     expect(body.message).toMatch(/key is immutable once it is set/)
   })
 
   test('rejects its removal by an update', async () => {
     const name = newName()
-    const { body: stored } = await apply(name, { user: 'jane', key: KEY.secret }, 'tool')
+    const { body: stored } = await apply(KEYS, name, { user: 'jane', key: KEY.secret }, 'tool')
     const path = `${collectionOf(KEYS)}/${name}`
     const update = { ...stored, spec: { user: 'jane' } }
     const { code, body } = await raw<{ readonly message: string }>('PUT', path, update)

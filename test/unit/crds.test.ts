@@ -11,6 +11,7 @@ import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
 import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
 import { refusedKeys } from '../cluster/manifests/access-key-cases.ts'
 import { refusedKeyChanges, refusedTokenChanges } from '../cluster/manifests/object-cases.ts'
+import { refusedClaimChanges, refusedClaims } from '../cluster/manifests/claim-cases.ts'
 import {
   refusedTeamChanges,
   refusedTeams,
@@ -49,6 +50,7 @@ const PLURALS = [
   'configs',
   'users',
   'teams',
+  'accesskeyclaims',
 ] as const
 
 const textOf = (plural: string): string =>
@@ -84,9 +86,9 @@ describe.each(PLURALS)('%s', (plural) => {
   const { metadata, spec } = crdOf(plural)
   const [version] = spec.versions
 
-  test('is cluster-scoped, only in category platform, with a status subresource', () => {
+  test('has its scope, is only in category platform, and has a status subresource (1.1, 28.1)', () => {
     expect(metadata.name).toBe(`${plural}.management.platform.sh`)
-    expect(spec.scope).toBe('Cluster')
+    expect(spec.scope).toBe(plural === 'accesskeyclaims' ? 'Namespaced' : 'Cluster')
     expect(spec.names.categories).toEqual(['platform'])
     expect(version.subresources).toEqual({ status: {} })
   })
@@ -182,20 +184,25 @@ test('the description of an unimplemented group of settings says so (6.7)', () =
 test.each([
   { plural: 'users', unused: 'spec.displayName spec.email' },
   { plural: 'teams', unused: 'spec.displayName' },
-])('a field of $plural that nothing acts on says so (24.1)', ({ plural, unused }) => {
+  { plural: 'accesskeyclaims', unused: 'spec.key.displayName spec.key.description' },
+])('a field of $plural that nothing acts on says so (24.1, 28.1)', ({ plural, unused }) => {
   const saying = fieldsOf(plural).filter(([, { description }]) =>
     description?.includes('Nothing in this product acts on it.'),
   )
   expect(saying.map(([path]) => path)).toEqual(unused.split(' '))
 })
 
-/** The text of field scope: all lines with a deeper indentation. */
-const scopeIn = (plural: string): string | undefined =>
-  /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
+/** The text of field scope from its second line on: all lines with a deeper indentation, less that of the field. */
+function scopeIn(plural: string): string | undefined {
+  const [, indent = '', text] =
+    /^( +)scope:(?: &scope)?\n((?:\1 .*\n)+)/m.exec(textOf(plural)) ?? []
+  return text?.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
+}
 
-test('keys and tokens have the same scope schema, byte for byte', () => {
+test('keys, tokens and claims have the same scope schema, byte for byte (28.1)', () => {
   expect(scopeIn('ownedaccesskeys')).toContain('allowPlatformCli:')
   expect(scopeIn('directclusterendpointtokens')).toBe(scopeIn('ownedaccesskeys'))
+  expect(scopeIn('accesskeyclaims')).toBe(scopeIn('ownedaccesskeys'))
 })
 
 test('each rule has a test manifest that it rejects', () => {
@@ -208,6 +215,9 @@ test('each rule has a test manifest that it rejects', () => {
     refusedUserChanges,
     refusedTeams,
     refusedTeamChanges,
+    refusedClaims,
+    refusedClaimChanges,
+    [{ says: /metadata.name is part of longer names/ }],
   ].flat()
   const messages = PLURALS.flatMap((plural) => rulesOf(plural).map(({ message }) => message))
   expect(messages.filter((message) => !refusals.some(({ says }) => says.test(message)))).toEqual([])
@@ -284,7 +294,7 @@ describe('the generated types', () => {
   test('are up to date', () => {
     const generated = generate()
     expect([...staleFiles(generated).keys()]).toEqual([])
-    expect([...generated.keys()]).toHaveLength(11)
+    expect([...generated.keys()]).toHaveLength(12)
   })
 
   const text = { type: 'string', description: 'A text.' } as const

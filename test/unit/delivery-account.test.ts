@@ -17,7 +17,7 @@ const verbsOf = (account: string, resource: string): readonly string[] =>
     .map(({ verb }) => verb)
     .toSorted()
 
-test('the account of the delivery process has no right on Secrets by itself (28.3, 28.4)', () => {
+test('the account of the delivery process has no right on Secrets by itself (28.3, 28.4, K5)', () => {
   expect(verbsOf('delivery', 'secrets')).toEqual([])
 })
 
@@ -30,13 +30,12 @@ test.each([
 )
 
 test('the account of the delivery process may do this to claims and to their keys and tokens (28.3)', () => {
-  expect(verbsOf('delivery', 'accesskeyclaims')).toEqual(['get', 'list', 'patch', 'watch'])
+  expect(verbsOf('delivery', 'accesskeyclaims')).toEqual(['list', 'patch', 'watch'])
   expect(verbsOf('delivery', 'accesskeyclaims/status')).toEqual(['patch'])
   expect(verbsOf('delivery', 'ownedaccesskeys')).toEqual([
     'create',
     'delegate',
     'delete',
-    'get',
     'list',
     'patch',
     'use',

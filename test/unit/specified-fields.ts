@@ -1,6 +1,6 @@
 // Every field of the two specifications, and those that contract 1.5 adds, nested.
 // (And removalTimestamp, which fixes when a key that a cap ended is deleted: 5.2.) Users and teams have those of 24.1, and
-// the name in force in their status, for a column.
+// the name in force in their status, for a column. Claims have those of 28.1 and 28.7, and the end of what is delivered, for one.
 // A name stands for a field; names in braces stand inside it, whether it is an object or a list.
 
 /** The scope of keys and tokens. */
@@ -113,6 +113,19 @@ export const SPECIFIED = {
   teams: `
     spec { name displayName users groups { connector name } }
     status { name observedGeneration ${CONDITIONS} }`,
+  accesskeyclaims: `
+    spec {
+      key { displayName description user team subject groups ttl scope { ${SCOPE} } }
+      token { ttl scope { ${SCOPE} } }
+      rotateAfter overlap suspend
+      secret { name type labels annotations data target }
+      exchange
+    }
+    status {
+      key { name keyID expirationTimestamp } previous { name keyID expirationTimestamp }
+      token { name expirationTimestamp } identity expirationTimestamp nextRotation lastRotation lastRotate
+      secretName secretDigest observedGeneration ${CONDITIONS}
+    }`,
   configs: `spec { ${SETTINGS} } status { ${SETTINGS} observedGeneration ${CONDITIONS} }`,
 } as const
 

@@ -1,6 +1,7 @@
-// Access keys, tokens, Users and Teams of a cluster from which the operator is removed.
+// Claims, access keys, tokens, Users and Teams of a cluster from which the operator is removed.
 import {
   ACCESS_KEYS,
+  ACCESS_KEY_CLAIMS,
   GROUP,
   HEARTBEAT_NAME,
   REVOKE_FINALIZER,
@@ -14,29 +15,38 @@ import { kubectl, must } from './kubectl.ts'
 export interface Held {
   /** As kubectl names its kind, such as `ownedaccesskeys.management.platform.sh`. */
   readonly kind: string
+  /** Empty = it has none. */
+  readonly namespace: string
   readonly name: string
   readonly finalizers: readonly string[]
   /** When it ends, RFC 3339; empty = never, or not known. */
   readonly expires: string
 }
 
-const KINDS = [ACCESS_KEYS, TOKENS, USERS, TEAMS].map(({ plural }) => `${plural}.${GROUP}`)
-const [, TOKEN_KIND] = KINDS
+/** Claims first: one that stands would get another key in place of the deleted one. */
+const KINDS = [ACCESS_KEY_CLAIMS, ACCESS_KEYS, TOKENS, USERS, TEAMS].map(
+  ({ plural }) => `${plural}.${GROUP}`,
+)
+const [CLAIM_KIND, , TOKEN_KIND] = KINDS
 const ROW =
-  '{.metadata.name}{"\\t"}{.metadata.finalizers}{"\\t"}{.status.expirationTimestamp}{"\\n"}'
+  '{.metadata.namespace}{"\\t"}{.metadata.name}{"\\t"}{.metadata.finalizers}{"\\t"}{.status.expirationTimestamp}{"\\n"}'
 /** kubectl patches as many in one call. */
 const BATCH = 100
+
+/** Whether it is a claim, which the delivery process ends. */
+export const isClaim = ({ kind }: Held): boolean => kind === CLAIM_KIND
 
 /** Whether it is a token. */
 export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
 
-/** How many of each kind there are, as text: of people and teams only where there are any. */
+/** How many of each kind there are, as text: of claims, people and teams only where there are any. */
 export function countText(held: readonly Held[]): string {
-  const [keys, tokens, users, teams] = KINDS.map(
+  const [claims, keys, tokens, users, teams] = KINDS.map(
     (kind) => held.filter((one) => one.kind === kind).length,
   )
   const people = [users ? `, users: ${users}` : '', teams ? `, teams: ${teams}` : '']
-  return `access keys: ${keys}, tokens: ${tokens}${people.join('')}`
+  const first = claims ? `claims: ${claims}, ` : ''
+  return `${first}access keys: ${keys}, tokens: ${tokens}${people.join('')}`
 }
 
 /** Whether the operator still has work to do on it, or did not do it. */
@@ -55,7 +65,7 @@ export async function heldObjects(): Promise<readonly Held[]> {
 
 async function heldOf(kind: string): Promise<readonly Held[]> {
   if (!(await isServed(kind))) return []
-  const args = ['get', kind, '-o', `jsonpath={range .items[*]}${ROW}{end}`]
+  const args = ['get', kind, '--all-namespaces', '-o', `jsonpath={range .items[*]}${ROW}{end}`]
   const { code, stdout, stderr } = await kubectl(args)
   // The kind may go while its last objects do.
   if (code !== 0 && !(await isServed(kind))) return []
@@ -63,11 +73,11 @@ async function heldOf(kind: string): Promise<readonly Held[]> {
   return stdout
     .split('\n')
     .filter(Boolean)
-    .filter((line) => !line.startsWith(`${HEARTBEAT_NAME}\t`))
     .map((line) => {
-      const [name = '', finalizers = '', expires = ''] = line.split('\t')
-      return { kind, name, finalizers: listIn(finalizers), expires }
+      const [namespace = '', name = '', finalizers = '', expires = ''] = line.split('\t')
+      return { kind, namespace, name, finalizers: listIn(finalizers), expires }
     })
+    .filter(({ namespace, name }) => namespace !== '' || name !== HEARTBEAT_NAME)
 }
 
 const isServed = async (kind: string): Promise<boolean> =>
@@ -80,7 +90,7 @@ const listIn = (text: string): readonly string[] =>
 /** Requests the deletion of all, and does not wait for its end. @throws Error when kubectl fails */
 export async function deleteAll(held: readonly Held[]): Promise<void> {
   for (const kind of new Set(held.map((one) => one.kind)))
-    await must(['delete', kind, '--all', '--wait=false'])
+    await must(['delete', kind, '--all', '--all-namespaces', '--wait=false'])
 }
 
 /**
@@ -88,11 +98,12 @@ export async function deleteAll(held: readonly Held[]): Promise<void> {
  * next look, as whoever changes it may do the same.
  */
 export async function letGo(held: readonly Held[]): Promise<void> {
-  const alike = Map.groupBy(held.filter(isOurs), ({ kind, finalizers }) =>
-    [kind, finalizers.indexOf(REVOKE_FINALIZER)].join(' '),
+  const alike = Map.groupBy(held.filter(isOurs), ({ kind, finalizers, namespace }) =>
+    [kind, finalizers.indexOf(REVOKE_FINALIZER), namespace].join(' '),
   )
   for (const [key, group] of alike) {
-    const [kind = '', index] = key.split(' ')
+    const [kind = '', index, namespace = ''] = key.split(' ')
+    const place = namespace === '' ? [] : ['--namespace', namespace]
     const path = `/metadata/finalizers/${index}`
     const patch = JSON.stringify([
       { op: 'test', path, value: REVOKE_FINALIZER },
@@ -100,7 +111,15 @@ export async function letGo(held: readonly Held[]): Promise<void> {
     ])
     const names = group.map(({ name }) => name)
     for (let at = 0; at < names.length; at += BATCH)
-      await patched(['patch', kind, ...names.slice(at, at + BATCH), '--type=json', '-p', patch])
+      await patched([
+        'patch',
+        kind,
+        ...place,
+        ...names.slice(at, at + BATCH),
+        '--type=json',
+        '-p',
+        patch,
+      ])
   }
 }
 

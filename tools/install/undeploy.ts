@@ -1,6 +1,6 @@
 // `make undeploy`: objects before operator, so that nothing hangs.
 //
-//   keys, tokens,
+//   claims, keys, tokens,
 //   users and teams   deleted, and waited for while the operator takes its finalizer off. When it does
 //                     not, this says so, says what that means, and takes the finalizer off itself
 //   Deployments       deleted, and waited for until their pods are gone
@@ -10,7 +10,16 @@
 // A missing object is not an error: it may run again, and on the rest of an installation.
 import { join } from 'node:path'
 import { clusterText, must } from './kubectl.ts'
-import { countText, deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
+import {
+  countText,
+  deleteAll,
+  type Held,
+  heldObjects,
+  isClaim,
+  isOurs,
+  isToken,
+  letGo,
+} from './objects.ts'
 import { PATIENCE_MS, whileItMoves } from './patience.ts'
 import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.ts'
 
@@ -58,20 +67,25 @@ async function removeObjects(say: Say): Promise<void> {
 
 async function deadText(orphans: readonly Held[]): Promise<string> {
   const still = `nothing has moved for ${PATIENCE_MS / 1000} s`
+  const needed = [
+    ...(orphans.every(isClaim) ? [] : ['manager']),
+    ...(orphans.some(isClaim) ? ['delivery'] : []),
+  ]
+  const states = await Promise.all(needed.map(readyText))
   return [
-    `THE OPERATOR DOES NOT ANSWER: ${still}, and ${await readyText()}.`,
+    `THE OPERATOR DOES NOT ANSWER: ${still}, and ${states.join(', and ')}.`,
     `Taking its finalizer off ${countText(orphans)} without it.`,
     `No operator records tokens under these as revoked. ${meaningOf(orphans)}`,
   ].join('\n')
 }
 
-async function readyText(): Promise<string> {
+async function readyText(deployment: string): Promise<string> {
   const path = '{.status.readyReplicas}/{.spec.replicas}'
-  const args = ['get', 'deployment', 'manager', ...IN_NAMESPACE, '-o', `jsonpath=${path}`]
+  const args = ['get', 'deployment', deployment, ...IN_NAMESPACE, '-o', `jsonpath=${path}`]
   const found = await must(args)
-  if (found === '') return 'there is no Deployment manager'
+  if (found === '') return `there is no Deployment ${deployment}`
   const [ready, wanted] = found.split('/')
-  return `${ready === '' ? 0 : ready} of ${wanted} replicas of Deployment manager are ready`
+  return `${ready === '' ? 0 : ready} of ${wanted} replicas of Deployment ${deployment} are ready`
 }
 
 /** Consequence for the tokens that were issued. */
@@ -86,8 +100,10 @@ function meaningOf(held: readonly Held[]): string {
   )
 }
 
-const holdersOf = ({ kind, name, finalizers }: Held): string =>
-  `  ${kind}/${name}: ${finalizers.join(', ')}`
+const holdersOf = ({ kind, namespace, name, finalizers }: Held): string => {
+  const place = namespace === '' ? '' : ` in namespace ${namespace}`
+  return `  ${kind}/${name}${place}: ${finalizers.join(', ')}`
+}
 
 async function removeWorkloads(say: Say): Promise<void> {
   const wait = ['--cascade=foreground', '--timeout=2m']

@@ -8,6 +8,7 @@ const INSPECTOR_PORTS = {
   direct: 9231,
   syncer: 9232,
   'sign-in': 9233,
+  delivery: 9234,
 } as const
 
 /** A command that `make run` keeps running. */

@@ -12,6 +12,8 @@ interface TourParts {
   readonly home: string
   /** Number of sample keys, at the first start; null = the data are from an earlier run. */
   readonly samples: number | null
+  /** The manifest of a claim. */
+  readonly claims: string
   readonly kubeconfigs: KeyKubeconfigs
   /** Who can sign in where, with which password; null = no password of a person is known. */
   readonly signingIn: {
@@ -42,6 +44,7 @@ export function tourText(parts: TourParts): string {
   const sections = [
     signedIn(parts.signingIn),
     throughGateway(parts.kubeconfigs),
+    claimed(parts),
     toCluster(parts.kubeconfigs),
     straight(parts),
     revoked(parts),
@@ -93,6 +96,16 @@ function throughGateway(kubeconfigs: KeyKubeconfigs): string {
     commands,
   )
 }
+
+const claimed = ({ claims }: TourParts): string =>
+  section(
+    'A key that a namespace claims: in its Secret, replaced when asked for, and made anew within a minute when somebody deletes that:',
+    [
+      `kubectl apply --server-side -f ${claims} && kubectl wait --for=condition=Ready akc/deploy -n shop && kubectl get akc -n shop -o wide`,
+      'kubectl annotate akc deploy -n shop --overwrite management.platform.sh/rotate="$(date +%s)"; sleep 5; kubectl describe akc deploy -n shop',
+      'kubectl delete secret deploy -n shop; kubectl get secrets -n shop --watch',
+    ],
+  )
 
 const toCluster = ({ cluster }: KeyKubeconfigs): string =>
   section(

@@ -1,8 +1,8 @@
--- Health of OwnedAccessKey, DirectClusterEndpointToken, User, Team and Config in Argo CD. It reports
--- Healthy only for a status of the current generation.
+-- Health of OwnedAccessKey, DirectClusterEndpointToken, User, Team, AccessKeyClaim and Config in Argo CD. It
+-- reports Healthy only for a status of the current generation.
 
 -- A user wanted these ends: the object no longer works, and that is no fault.
-local ended = { Expired = true, Disabled = true }
+local ended = { Expired = true, Disabled = true, Suspended = true }
 
 local status = obj.status or {}
 local conditions = {}

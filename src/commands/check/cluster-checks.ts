@@ -2,6 +2,7 @@
 import { SHIPPED_POLICIES } from '../../api/installation.gen.ts'
 import {
   ACCESS_KEYS,
+  ACCESS_KEY_CLAIMS,
   CONFIGS,
   CONTROLLER_NAME,
   DELIVERY_LEASE,
@@ -26,12 +27,12 @@ import { type Right, lackOf, shippedRights } from './rights.ts'
 
 const APPLY = 'kubectl apply --server-side -k config/base'
 
-/** Checks that the API server serves the five kinds. */
+/** Checks that the API server serves the six kinds. */
 export async function checkKinds(deps: ClientDeps): Promise<CheckResult> {
   const served = await readServedKinds(deps, GROUP, ACCESS_KEYS.version)
-  const all = [ACCESS_KEYS, TOKENS, CONFIGS, USERS, TEAMS]
+  const all = [ACCESS_KEYS, TOKENS, CONFIGS, USERS, TEAMS, ACCESS_KEY_CLAIMS]
   const absent = all.filter(({ kind }) => !served?.has(kind))
-  if (absent.length === 0) return found('the API server serves all five')
+  if (absent.length === 0) return found('the API server serves all six')
   return missing(`the API server does not serve ${names(absent.map(({ kind }) => kind))}: ${APPLY}`)
 }
 

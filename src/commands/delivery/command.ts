@@ -2,7 +2,7 @@
 // puts the parts together.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { DELIVERY_FIELD_MANAGER } from '../../api/names.ts'
+import { DELIVERY_FIELD_MANAGER, DELIVERY_LEASE } from '../../api/names.ts'
 import { ClaimMemory } from '../../delivery/claims/claim-memory.ts'
 import { KeySlots } from '../../delivery/claims/key-slots.ts'
 import { countClaims } from '../../delivery/claims/metrics.ts'
@@ -22,7 +22,7 @@ import { commonChecks, serveProbes } from '../shared/probes.ts'
 import { processInputs, runProcess } from '../shared/process.ts'
 import { readDeliverySettings } from './flags.ts'
 import { type DeliveryStores, createStores, startInformers } from './informers.ts'
-import { DELIVERY_LEASE, type DeliveryProcess, createDeliveryMetrics } from './metrics.ts'
+import { type DeliveryProcess, createDeliveryMetrics } from './metrics.ts'
 
 /**
  * `management-operator delivery` (contract 28.3).

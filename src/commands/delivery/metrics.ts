@@ -5,6 +5,7 @@ import {
   ACCESS_KEYS,
   CONFIG_MAPS,
   CONFIGS,
+  DELIVERY_LEASE,
   EVENTS,
   LEASES,
   SECRETS,
@@ -24,9 +25,6 @@ import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import { leaderMetrics } from '../shared/leadership.ts'
 import type { CommandProcess } from '../shared/process.ts'
 import type { DeliverySettings } from './flags.ts'
-
-/** Name of the Lease. */
-export const DELIVERY_LEASE = 'management-operator-delivery'
 
 /** The metrics of the delivery process, with a method for each event that they count. */
 interface DeliveryMetrics extends ClientMetrics, ClaimMetrics {

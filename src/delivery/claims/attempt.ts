@@ -1,25 +1,28 @@
 // A credential that is being made and not delivered yet. The plaintext of a key is in this process alone, and in the Secret
 // afterwards: after a crash the key is deleted and another is made (contract 28.3).
 import type { Replacement } from '../../domain/claim/replacement.ts'
+import type { KeyRef } from '../../domain/shared-metadata.ts'
 
 /** A credential under way. */
 export interface DeliveryAttempt extends Replacement {
   readonly startedMs: number
   readonly key: AttemptKey
   /** null = a key is delivered, or the token is not made yet. */
-  readonly token: { readonly name: string; readonly uid: string } | null
+  readonly token: MadeObject | null
   /** When the watch has shown that the key works, in epoch milliseconds; null = it has not. */
   readonly readySinceMs: number | null
 }
 
-/** The key of an attempt. */
-interface AttemptKey {
-  readonly name: string
-  readonly uid: string
-  /** The key in clear, never to be logged; null = it was delivered before, and only its token is new. */
-  readonly plaintext: string | null
+/** A key or token of an attempt. */
+interface MadeObject extends KeyRef {
   /** Whether the watch has brought it: if it is missing then, it was deleted. */
   readonly isSeen: boolean
+}
+
+/** The key of an attempt. */
+interface AttemptKey extends MadeObject {
+  /** The key in clear, never to be logged; null = it was delivered before, and only its token is new. */
+  readonly plaintext: string | null
 }
 
 /** How long gateways may take until they accept a key that is Ready (contract 10.3). */

@@ -11,7 +11,12 @@ import type { DeliveryAttempt } from './attempt.ts'
 export interface ClaimFault {
   readonly reason: Extract<
     ConditionReason,
-    'NamespaceRefused' | 'TooManyClaims' | 'DeliveryForbidden' | 'SecretTaken' | 'SecretRefused'
+    | 'NamespaceRefused'
+    | 'TooManyClaims'
+    | 'DeliveryForbidden'
+    | 'SecretTaken'
+    | 'SecretRefused'
+    | 'Pending'
   >
   /** A sentence. */
   readonly message: string

@@ -1,6 +1,6 @@
 // Collects what the plan of a claim needs to know, from stores, settings and memory.
 import type { Claim } from '../../domain/claim/claim.ts'
-import type { KeyOfClaim } from '../../domain/claim/claimed-key.ts'
+import type { KeyOfClaim, TokenOfClaim } from '../../domain/claim/claimed-key.ts'
 import { holdingsOf } from '../../domain/claim/holdings.ts'
 import { reasonOf } from '../../domain/claim/replacement.ts'
 import { templateText } from '../../domain/claim/template.ts'
@@ -19,7 +19,7 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
   const record = memory.of(claim)
   const keys = stores.keys.by(BY_CLAIM, claim.uid)
   const tokens = stores.tokens.by(BY_CLAIM, claim.uid)
-  const attempt = followed(record, keys, nowMs)
+  const attempt = followed(record, { keys, tokens }, nowMs)
   const server = gateway.server(claim.secret.target)
   const underway = new Set(
     [attempt?.isTokenOnly ? undefined : attempt?.key.uid, attempt?.token?.uid].filter(
@@ -48,20 +48,25 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
   }
 }
 
-/** The attempt, after the watch has shown its key, and that it is Ready. */
+/** The attempt, with what the watch has shown of its key and its token. */
 function followed(
   record: ClaimRecord,
-  keys: readonly KeyOfClaim[],
+  {
+    keys,
+    tokens,
+  }: { readonly keys: readonly KeyOfClaim[]; readonly tokens: readonly TokenOfClaim[] },
   nowMs: number,
 ): DeliveryAttempt | null {
   const { attempt } = record
   const key = keys.find(({ uid }) => uid === attempt?.key.uid)
   if (attempt === null || key === undefined) return attempt
-  const isReady = reasonOf(key) === 'Active'
+  const { token } = attempt
+  const isTokenSeen = tokens.some(({ uid }) => uid === token?.uid)
   record.attempt = {
     ...attempt,
     key: { ...attempt.key, isSeen: true },
-    readySinceMs: isReady ? (attempt.readySinceMs ?? nowMs) : null,
+    token: token && isTokenSeen ? { ...token, isSeen: true } : token,
+    readySinceMs: reasonOf(key) === 'Active' ? (attempt.readySinceMs ?? nowMs) : null,
   }
   return record.attempt
 }

@@ -35,7 +35,7 @@ import type { ClaimFacts } from './facts.ts'
 import { createKey, createToken } from './new-credential.ts'
 import { type ClaimStep, plan } from './plan.ts'
 import { factsOf } from './plan-input.ts'
-import { refused, taken, unlessRefused } from './refusals.ts'
+import { leaving, refused, taken, unlessRefused } from './refusals.ts'
 
 /** Why claims are written, for metrics. */
 export const CLAIM_WRITE_REASONS = ['adopt', 'status', 'finalizer'] as const
@@ -144,11 +144,12 @@ async function look(claim: Claim, deps: ClaimDeps): Promise<void> {
     claim,
     async () => {
       const found = await readSecret(claim, deps)
-      if (found === 'taken') refused(record, claim, taken(claim), deps.clock.nowMs())
-      else {
-        record.secret = found
-        if (record.fault?.reason !== 'SecretRefused') record.fault = null
+      if (typeof found === 'string') {
+        const fault = found === 'taken' ? taken(claim) : leaving(claim)
+        return refused(record, claim, fault, deps.clock.nowMs())
       }
+      record.secret = found
+      if (record.fault?.reason !== 'SecretRefused') record.fault = null
     },
     deps,
     { isTrial: true },
@@ -245,7 +246,7 @@ async function makeToken(
       key: { name: owner.name, uid: owner.uid, plaintext: null, isSeen: true },
       readySinceMs: null,
     }),
-    token,
+    token: { ...token, isSeen: false },
   }
   return requeueAt(nowMs + SHOWN_AFTER_MS)
 }

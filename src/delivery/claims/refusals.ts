@@ -1,6 +1,7 @@
 // What the API server refuses to the delivery of a claim, as a state of the claim (contract 28.4, 28.7).
 import { SECRETS } from '../../api/names.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
+import { UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
 import { type StatusError, isRefusal } from '../../kube/client/api-error.ts'
 import { isAllowed } from '../../kube/client/own-access.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
@@ -46,7 +47,11 @@ export async function unlessRefused(
     await act()
     return true
   } catch (error) {
-    if (!isRefusal(error, false)) throw error
+    // The Secret is not as it was read, or the answer was lost.
+    if (!isRefusal(error, false)) {
+      record.secret = UNKNOWN_SECRET
+      throw error
+    }
     refused(record, claim, await faultOf(error, claim, deps, isTrial), deps.clock.nowMs())
     return false
   }
@@ -91,4 +96,10 @@ export const forbidden = (
 export const taken = ({ secret: { name } }: Claim): ClaimFault => ({
   reason: 'SecretTaken',
   message: `Secret ${name} was made by others and is left alone: delete it, or create another claim with another spec.secret.name.`,
+})
+
+/** The claim was deleted and made again: the garbage collector has the Secret of the former one still to delete. */
+export const leaving = ({ secret: { name } }: Claim): ClaimFault => ({
+  reason: 'Pending',
+  message: `Secret ${name} of a former claim of this name is about to be deleted.`,
 })

@@ -128,10 +128,8 @@ function suspended(facts: ClaimFacts): DescribedState | null {
 const OUTDATED: ReadonlySet<string> = new Set(['identity_changed', 'token_changed', 'data_changed'])
 
 function pending(facts: ClaimFacts): DescribedState | null {
-  const { attempt, nowMs } = facts
   const replacement = replacementIn(facts)
-  const isSlow = attempt !== null && nowMs >= attempt.startedMs + SHOWN_AFTER_MS
-  const waits = isSlow ? '; the new key does not work yet, see whether the manager runs' : ''
+  const waits = waitOf(facts)
   if (deliveredEndMs(facts) === null)
     return described('Pending', `The credential is being made${waits}.`)
   if (!isDeliveredLive(facts))
@@ -150,6 +148,15 @@ function pending(facts: ClaimFacts): DescribedState | null {
       `The Secret is not yet as spec asks; another credential is being made${waits}.`,
     )
   return null
+}
+
+/** Why the credential under way is not delivered yet, as the end of a sentence; empty = it takes no longer than usual. */
+function waitOf({ attempt, attemptKey, attemptToken, nowMs }: ClaimFacts): string {
+  if (attempt === null || nowMs < attempt.startedMs + SHOWN_AFTER_MS) return ''
+  const [because] = [attemptKey, attemptToken].flatMap((one) => notReadyMessage(one) ?? [])
+  return because === undefined
+    ? '; its access key does not work yet, see whether the manager runs'
+    : `. ${because.replace(/\.$/, '')}`
 }
 
 /** The credential to be made now; null = none, or the Secret has to be read first. */

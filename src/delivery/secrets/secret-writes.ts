@@ -1,12 +1,13 @@
 // Reads and writes of the Secrets of claims. Each write is conditional on the Secret that was read, and none touches a Secret
 // that another has made (contract 28.4).
 import { hash } from 'node:crypto'
-import { SECRETS } from '../../api/names.ts'
+import { ACCESS_KEY_CLAIMS, SECRETS } from '../../api/names.ts'
 import type { ManagedFieldsEntry, Secret } from '../../api/objects.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
 import {
   type SecretState,
   type SecretView,
+  UNKNOWN_SECRET,
   asApplied,
   ownedData,
   secretViewOf,
@@ -29,20 +30,29 @@ const sha256 = (text: string): string => hash('sha256', text)
 /** A text that stands for what the Secret is rendered from. */
 export const templateDigest = (templateText: string): string => sha256(templateText)
 
-/** Reads the Secret of a claim; `taken` = another has made one of that name. @throws StatusError 403 without the right */
+/** A Secret that is not of the claim. `leaving`: it is of a former claim of that name, and goes by itself. */
+type ForeignSecret = 'taken' | 'leaving'
+
+/** Reads the Secret of a claim. @throws StatusError 403 without the right */
 export async function readSecret(
   claim: Claim,
   { client }: Pick<SecretWriteDeps, 'client'>,
-): Promise<SecretState | 'taken'> {
+): Promise<SecretState | ForeignSecret> {
   const found = await client.get<Secret>(SECRETS, placeOf(claim))
   return found === null ? { kind: 'missing' } : stateOf(found, claim)
 }
 
 const placeOf = ({ namespace, secret: { name } }: Claim) => ({ namespace, name })
 
-function stateOf(found: Secret, claim: Claim): SecretState | 'taken' {
+function stateOf(found: Secret, claim: Claim): SecretState | ForeignSecret {
   const view = secretViewOf(found, claim, sha256)
-  return view === null ? 'taken' : { kind: 'held', view }
+  if (view !== null) return { kind: 'held', view }
+  const { ownerReferences = [] } = found.metadata
+  const isOfFormer = ownerReferences.some(
+    ({ kind, name, uid, controller }) =>
+      kind === ACCESS_KEY_CLAIMS.kind && name === claim.name && uid !== claim.uid && controller,
+  )
+  return isOfFormer ? 'leaving' : 'taken'
 }
 
 /**
@@ -108,8 +118,7 @@ export async function labelSecret(
 ): Promise<SecretState> {
   const found = await deps.client.get<Secret>(SECRETS, placeOf(claim))
   const now = found === null ? null : secretViewOf(found, claim, sha256)
-  if (found === null || now === null || now.dataDigest !== view.dataDigest)
-    return { kind: 'unknown' }
+  if (found === null || now === null || now.dataDigest !== view.dataDigest) return UNKNOWN_SECRET
   if (now.isCreatedOnly) return ownCreated(claim, found, deps)
   const object = appliedTo(now, objectWith(ownedData(found)))
   return held(claim, await deps.client.apply<Secret>(SECRETS, object, 'label'))
@@ -123,5 +132,5 @@ const appliedTo = ({ uid, resourceVersion }: SecretView, object: NamedObject): A
 /** The state after our own write: the label is ours, so it is held. */
 function held(claim: Claim, written: Secret): SecretState {
   const state = stateOf(written, claim)
-  return state === 'taken' ? { kind: 'unknown' } : state
+  return typeof state === 'string' ? UNKNOWN_SECRET : state
 }

@@ -61,12 +61,14 @@ export function replacementOf(input: ReplacementInput): Replacement | null {
   // Who disables a key wants it to stop.
   if (key.isDisabled)
     return cause === 'requested' ? { cause: 'requested', isTokenOnly: false } : null
-  const isIdentityNew = cause === 'identity_changed'
-  if (PERSON_REASONS.has(reasonOf(key)) && !isIdentityNew) return null
+  if (isPersonGone(key) && cause !== 'identity_changed') return null
   if (cause !== null) return { cause, isTokenOnly: false }
   const tokenCause = tokenCauseOf(input)
   return tokenCause === null ? null : { cause: tokenCause, isTokenOnly: true }
 }
+
+/** Whether the person, the team or the owner of the key keeps it from working. */
+export const isPersonGone = (key: KeyOfClaim): boolean => PERSON_REASONS.has(reasonOf(key))
 
 /** The reason of Ready of a key or token; empty = none is published yet. */
 export const reasonOf = ({ published }: Pick<KeyOfClaim | TokenOfClaim, 'published'>): string =>

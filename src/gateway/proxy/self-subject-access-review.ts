@@ -1,6 +1,6 @@
 // Self subject reviews: the scope of the key and the space narrow the API server's answer, and self-service adds to it
 // what RBAC does not know of (contract 11.3, 11.9, 12.1).
-import { GROUP, type Resource } from '../../api/names.ts'
+import { ACCESS_KEY_CLAIMS, GROUP, type Resource } from '../../api/names.ts'
 import { nestedField, nestedMap } from '../../domain/json/field-path.ts'
 import { type JsonBounds, exceedsBounds } from '../../domain/json/bounds.ts'
 import { type JsonMap, isList, isMap, parseJsonMap } from '../../domain/json/json.ts'
@@ -135,8 +135,9 @@ function reviewedRequest(
   if (isMap(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
   const attributes = isMap(resourceAttributes) ? resourceAttributes : {}
   const group = text(attributes['group'])
-  // Our kinds have no namespace, but kubectl names its own in every review.
-  const isNamespaced = !servesOwnKinds || group !== GROUP
+  // Our kinds but claims have no namespace, but kubectl names its own in every review.
+  const isClaims = text(attributes['resource']) === ACCESS_KEY_CLAIMS.plural
+  const isNamespaced = !servesOwnKinds || group !== GROUP || isClaims
   return {
     target,
     verb: text(attributes['verb']),

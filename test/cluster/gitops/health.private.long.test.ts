@@ -1,9 +1,16 @@
 // How Argo CD and Flux show objects in every state, with the shipped files and the interpreters of both tools (contract
-// 4.1, 4.2, 4.3, 24.1).
+// 4.1, 4.2, 4.3, 24.1, 28.7).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, TEAMS, TOKENS, USERS } from '../../../src/api/names.ts'
+import {
+  ACCESS_KEYS,
+  ACCESS_KEY_CLAIMS,
+  CONFIGS,
+  TEAMS,
+  TOKENS,
+  USERS,
+} from '../../../src/api/names.ts'
 import { REASONS } from '../../../src/api/reasons.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
@@ -13,11 +20,13 @@ import { runBlock, shellBlocksOf } from '../../support/documentation-blocks.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
 import type { StoredObject } from '../../support/object-client.ts'
 import {
+  type ClaimReason,
   type ConfigReason,
   type States,
   type TeamReason,
   type TokenReason,
   type UserReason,
+  claimStates,
   configStates,
   keyStates,
   teamStates,
@@ -73,6 +82,22 @@ const TEAM_ROWS: Readonly<Record<TeamReason, Shown>> = {
   Terminating:  ['Progressing', 'InProgress', 'Terminating'],
 }
 // biome-ignore format: a table
+const CLAIM_ROWS: Readonly<Record<ClaimReason, Shown>> = {
+  Delivered:         ['Healthy', 'Current', 'Current'],
+  Terminating:       ['Progressing', 'InProgress', 'Terminating'],
+  NamespaceRefused:  ['Degraded', 'Failed', 'Failed'],
+  TooManyClaims:     ['Progressing', 'InProgress', 'InProgress'],
+  GatewayUnknown:    ['Progressing', 'InProgress', 'InProgress'],
+  LifetimeTooShort:  ['Degraded', 'Failed', 'Failed'],
+  DeliveryForbidden: ['Progressing', 'InProgress', 'InProgress'],
+  SecretTaken:       ['Degraded', 'Failed', 'Failed'],
+  SecretRefused:     ['Progressing', 'InProgress', 'InProgress'],
+  KeyDisabled:       ['Degraded', 'Failed', 'Failed'],
+  KeyNotReady:       ['Progressing', 'InProgress', 'InProgress'],
+  Suspended:         ['Suspended', 'Current', 'InProgress'],
+  Pending:           ['Progressing', 'InProgress', 'InProgress'],
+}
+// biome-ignore format: a table
 const CONFIG_ROWS: Readonly<Record<ConfigReason, Shown>> = {
   Applied:    ['Healthy', 'Current', 'Current'],
   Invalid:    ['Degraded', 'Failed', 'Failed'],
@@ -118,6 +143,7 @@ beforeAll(async () => {
     tokens: await tokenStates(plane, allowSigning),
     users: await userStates(plane),
     teams: await teamStates(plane),
+    claims: await claimStates(plane),
     configs: await configStates(plane),
   }
 }, 300_000)
@@ -142,6 +168,7 @@ const KINDS = [
   { kind: TOKENS.kind, rows: TOKEN_ROWS, of: () => states.tokens, rule: '4.2' },
   { kind: USERS.kind, rows: USER_ROWS, of: () => states.users, rule: '24.1' },
   { kind: TEAMS.kind, rows: TEAM_ROWS, of: () => states.teams, rule: '24.1' },
+  { kind: ACCESS_KEY_CLAIMS.kind, rows: CLAIM_ROWS, of: () => states.claims, rule: '28.7' },
   { kind: CONFIGS.kind, rows: CONFIG_ROWS, of: () => states.configs, rule: '4.3' },
 ]
 
@@ -242,7 +269,9 @@ test('the patch adds the health scripts to the ConfigMap of Argo CD and keeps it
   await runBlock(plane, patch, { cwd: ROOT })
   const path = '/api/v1/namespaces/argocd/configmaps/argocd-cm'
   const { data } = (await plane.raw<typeof foreign>('GET', path)).body
-  const keys = [ACCESS_KEYS, TOKENS, USERS, TEAMS, CONFIGS].map(({ kind }) => argoKey(kind))
+  const keys = [ACCESS_KEYS, TOKENS, USERS, TEAMS, ACCESS_KEY_CLAIMS, CONFIGS].map(({ kind }) =>
+    argoKey(kind),
+  )
   expect(Object.keys(data).toSorted()).toEqual(['url', ...keys].toSorted())
 })
 

@@ -1,9 +1,16 @@
 // Brings objects into every state that status can show, on a control plane with a running operator.
-import { CONFIGS, IDENTITY_GONE_ANNOTATION } from '../../../src/api/names.ts'
-import type { REASONS } from '../../../src/api/reasons.ts'
+import {
+  ACCESS_KEY_CLAIMS,
+  API_VERSION,
+  CONFIGS,
+  IDENTITY_GONE_ANNOTATION,
+} from '../../../src/api/names.ts'
+import { REASONS } from '../../../src/api/reasons.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { TokenReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
+import { STALLED } from '../../../src/delivery/claims/state.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { type StoredObject, objectClientOf } from '../../support/object-client.ts'
@@ -23,6 +30,8 @@ export type TokenReason = Exclude<TokenReadyState['reason'], 'Pending'> | 'Termi
 export type UserReason = (typeof REASONS.userReady)[number]
 /** Reasons of a Team. */
 export type TeamReason = (typeof REASONS.teamReady)[number]
+/** Reasons of a claim. */
+export type ClaimReason = (typeof REASONS.claimReady)[number]
 /** Reasons of a Config. */
 export type ConfigReason = 'Applied' | 'Invalid' | 'NotInForce'
 
@@ -32,6 +41,7 @@ export interface States {
   readonly tokens: Readonly<Record<TokenReason, KubeObject>>
   readonly users: Readonly<Record<UserReason, KubeObject>>
   readonly teams: Readonly<Record<TeamReason, KubeObject>>
+  readonly claims: Readonly<Record<ClaimReason, KubeObject>>
   readonly configs: Readonly<Record<ConfigReason, KubeObject>>
 }
 
@@ -117,6 +127,30 @@ export async function teamStates(plane: TestControlPlane): Promise<States['teams
     NameMismatch: await teams.shown(await teams.create({ name: 'SRE' }), 'NameMismatch'),
     Terminating: await deletedTeam(plane),
   }
+}
+
+/** Writes each state of a claim into status, as the delivery process does: none runs. */
+export async function claimStates({ raw }: TestControlPlane): Promise<States['claims']> {
+  const written = REASONS.claimReady.map(async (reason) => {
+    const metadata = { name: reason.toLowerCase(), namespace: 'default', finalizers: [FOREIGN] }
+    const { apiVersion, kind } = { apiVersion: API_VERSION, kind: ACCESS_KEY_CLAIMS.kind }
+    const path = pathOf(ACCESS_KEY_CLAIMS, metadata)
+    const claims = pathOf(ACCESS_KEY_CLAIMS, { namespace: metadata.namespace })
+    await raw('POST', claims, { apiVersion, kind, metadata, spec: {} })
+    if (reason === 'Terminating') await raw('DELETE', path)
+    const { body } = await raw<KubeObject>('PATCH', `${path}/status`, {
+      status: { observedGeneration: 1, conditions: claimConditions(reason) },
+    })
+    return [reason, body] as const
+  })
+  return Object.fromEntries(await Promise.all(written)) as States['claims']
+}
+
+function claimConditions(reason: ClaimReason): readonly object[] {
+  const lastTransitionTime = '2026-11-21T10:00:00Z'
+  const one = { reason, message: `It is ${reason}.`, lastTransitionTime, observedGeneration: 1 }
+  const ready = { ...one, type: 'Ready', status: reason === 'Delivered' ? 'True' : 'False' }
+  return STALLED.has(reason) ? [ready, { ...one, type: 'Stalled', status: 'True' }] : [ready]
 }
 
 /** A key in deletion with a foreign finalizer. */

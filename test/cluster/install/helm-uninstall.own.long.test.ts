@@ -26,9 +26,14 @@ const [, takeOff = ''] = /^ {4}(kubectl patch oak NAME .*)$/m.exec(pageOf('permi
 const [FIRST, AGAIN, OTHER] = ['management-operator', 'again', 'my-platform']
 /** What the product makes in its namespace. */
 const MADE = ['ConfigMap', 'Lease', 'Secret', 'ServiceAccount']
-const KINDS = ['configs', 'directclusterendpointtokens', 'ownedaccesskeys', 'teams', 'users'].map(
-  (name) => `CustomResourceDefinition /${name}.management.platform.sh`,
-)
+const KINDS = [
+  'accesskeyclaims',
+  'configs',
+  'directclusterendpointtokens',
+  'ownedaccesskeys',
+  'teams',
+  'users',
+].map((name) => `CustomResourceDefinition /${name}.management.platform.sh`)
 
 const cluster = await startHelmCluster()
 const { plane, kubectl, helm } = cluster

@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { ACCESS_KEY_CLAIMS, API_VERSION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -12,7 +13,7 @@ import { inWhole } from '../../support/tier.ts'
 import { COMPONENT, CONFIG, LEGACY, PROBE_OBJECTS, reportAvailable, toolFor } from './installer.ts'
 
 const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
-const DEPLOYMENTS = ['manager', 'gateway']
+const DEPLOYMENTS = ['manager', 'gateway', 'delivery']
 const { namespace, name: account } = OPERATOR_ACCOUNT
 /** A Role of earlier versions. */
 const FORMER = 'management-operator-manager'
@@ -53,7 +54,7 @@ describe('make install', () => {
 describe('make deploy', () => {
   const shipped = filesOf(CONFIG)
 
-  test('sets the image of both Deployments and waits until they are available', async () => {
+  test('sets the image of all Deployments and waits until they are available', async () => {
     const deploying = tool(['deploy', '--image', IMAGE])
     for (const name of DEPLOYMENTS) await reportAvailable(plane, name)
     const { code, out, err } = await deploying
@@ -62,7 +63,7 @@ describe('make deploy', () => {
     expect(await kubectl('get', ...PROBE_OBJECTS)).toBe('')
     const path = 'jsonpath={.items[*].spec.template.spec.containers[*].image}'
     expect(await kubectl('get', 'deployments', '-n', namespace, '-o', path)).toBe(
-      [IMAGE, IMAGE].join(' '),
+      DEPLOYMENTS.map(() => IMAGE).join(' '),
     )
   })
 
@@ -89,10 +90,11 @@ describe('make undeploy (5.1)', () => {
   test('lets a running operator end all keys and tokens, and leaves no object', async () => {
     await using operator = await startManager()
     await settledSamples()
+    await createClaim({})
     const { code, out, err } = await tool(['undeploy'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toContain(
-      'deleting access keys: 6, tokens: 1, users: 2, teams: 1, and waiting for the operator',
+    expect(out).toMatch(
+      /deleting claims: \d, access keys: 6, tokens: 1, users: 2, teams: 1, and waiting for the operator/,
     )
     expect(out).toContain('tokens are recorded as revoked')
     expect(out).not.toContain('DOES NOT ANSWER')
@@ -113,6 +115,7 @@ describe('make undeploy (5.1)', () => {
     await tool(['install'])
     const operator = await startManager()
     await settledSamples()
+    await createClaim({ finalizers: [REVOKE_FINALIZER] })
     operator.kill('SIGKILL')
     await operator.exited
     const held = '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
@@ -126,9 +129,9 @@ describe('make undeploy (5.1)', () => {
     const { code, out, err } = await tool(['undeploy'])
     expect(code).toBe(1)
     expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
-    expect(out).toContain('there is no Deployment manager')
+    expect(out).toContain('there is no Deployment manager, and there is no Deployment delivery')
     expect(out).toContain(
-      'Taking its finalizer off access keys: 6, tokens: 1, users: 2, teams: 1 without it',
+      'Taking its finalizer off claims: 1, access keys: 6, tokens: 1, users: 2, teams: 1 without it',
     )
     expect(out).toContain(`here ${end} at the latest`)
     expect(err).toBe(
@@ -231,6 +234,14 @@ const leftOvers = (): Promise<readonly string[]> =>
 async function startManager() {
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)
   return startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+}
+
+/** Creates a claim, as no delivery process has seen it or, with the finalizer, as one has. */
+async function createClaim(metadata: { readonly finalizers?: readonly string[] }): Promise<void> {
+  const { kind } = ACCESS_KEY_CLAIMS
+  const placed = { ...metadata, name: 'claimed', namespace: 'default' }
+  const object = { apiVersion: API_VERSION, kind, metadata: placed, spec: {} }
+  await mustKubectl(plane, ['create', '-f', '-'], { input: JSON.stringify(object) })
 }
 
 /** Applies the samples and waits until the operator has reconciled each. */

@@ -76,7 +76,7 @@ describe('install.yaml', () => {
 
   test('takes everything out again, keys first (5.1)', async () => {
     await type(
-      'kubectl delete oak,dcet,users.management.platform.sh,teams.management.platform.sh --all --timeout=30s',
+      'kubectl delete akc,oak,dcet,users.management.platform.sh,teams.management.platform.sh --all --all-namespaces --timeout=30s',
     )
     await type('kubectl delete -f install.yaml --timeout=60s')
     expect(await kubectl('get', 'namespace', NAMESPACE, '--ignore-not-found')).toBe('')
@@ -128,7 +128,7 @@ test('settings of the chart are refused before their kind is served, and taken b
     '--timeout=30s',
   )
   await type(
-    'kubectl delete oak,dcet,users.management.platform.sh,teams.management.platform.sh --all',
+    'kubectl delete akc,oak,dcet,users.management.platform.sh,teams.management.platform.sh --all --all-namespaces',
   )
   await type('helm uninstall management-operator --namespace platform-system')
   await type('kubectl delete crd -l app.kubernetes.io/part-of=management-operator')

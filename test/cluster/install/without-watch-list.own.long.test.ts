@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../support/audit-log.ts'
-import { ISSUER, startOperator } from '../../support/command-process.ts'
+import { ISSUER, startCommand, startOperator } from '../../support/command-process.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway-process.ts'
@@ -19,7 +19,7 @@ const plane = await ownControlPlane({ apiServerFlags: ['--feature-gates=WatchLis
 const audit = auditOf(plane)
 const flags = [`--issuer-url=${ISSUER}`]
 
-test('manager and gateway work without streaming lists (8.1, 8.2)', async () => {
+test('manager, gateway and delivery process work without streaming lists (8.1, 8.2, 28.3)', async () => {
   const beginning = await audit.mark()
   await using operator = await startOperator({
     kubeconfig: await plane.operatorKubeconfig(),
@@ -28,6 +28,9 @@ test('manager and gateway work without streaming lists (8.1, 8.2)', async () => 
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   await using gateway = await startGateway({ kubeconfig, flags })
+  await using delivery = await startCommand('delivery', {
+    kubeconfig: await plane.serviceAccountKubeconfig(namespace, 'delivery'),
+  })
   const { metadata } = await plane.admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(), 'test')
   await eventuallyPasses(
     'a key is adopted',
@@ -39,9 +42,10 @@ test('manager and gateway work without streaming lists (8.1, 8.2)', async () => 
     },
     { withinMs: 20_000 },
   )
-  for (const program of [operator, gateway])
+  for (const program of [operator, gateway, delivery])
     expect((await program.health('/readyz')).code).toBe(200)
-  for (const user of [OPERATOR_USER, GATEWAY_USER]) {
+  const deliveryUser = `system:serviceaccount:${namespace}:delivery`
+  for (const user of [OPERATOR_USER, GATEWAY_USER, deliveryUser]) {
     const lines = await audit.linesSince(beginning, user)
     expect(lines.filter((line) => line.includes('"verb":"list"')).length).toBeGreaterThan(1)
   }

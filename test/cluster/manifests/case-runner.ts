@@ -1,7 +1,7 @@
 // How the tables of manifests are tested: types of their rows, requests, and the expected outcomes. Each refusal is
 // searched for planted secrets.
 import { expect } from 'vitest'
-import { API_VERSION } from '../../../src/api/names.ts'
+import { ACCESS_KEY_CLAIMS, API_VERSION } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { type Canary, findCanaries, plantCanary } from '../../support/canary.ts'
 import type { Raw } from '../../support/raw-client.ts'
@@ -107,9 +107,10 @@ export function newName(): string {
   return `manifest-${count}`
 }
 
-/** The path of the collection of a kind. */
+/** The path of the collection of a kind; claims are in namespace default. */
 export function collectionOf(kind: string): string {
-  return `/apis/${API_VERSION}/${kind.toLowerCase()}s`
+  const place = kind === ACCESS_KEY_CLAIMS.kind ? '/namespaces/default' : ''
+  return `/apis/${API_VERSION}${place}/${kind.toLowerCase()}s`
 }
 
 /** Creates an object under strict validation, as kubectl does. */

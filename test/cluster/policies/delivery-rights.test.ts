@@ -40,13 +40,13 @@ const API = `/apis/${KINDS}/v1`
 const CORE = '/api/v1/namespaces'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const CLUSTER_WIDE = [
-  `get, list, patch, watch: accesskeyclaims of ${KINDS}`,
+  `list, patch, watch: accesskeyclaims of ${KINDS}`,
   `patch: accesskeyclaims/status of ${KINDS}`,
   `update: accesskeyclaims/finalizers of ${KINDS}`,
-  `create, delete, get, list, patch, watch: ownedaccesskeys of ${KINDS}`,
+  `create, delete, list, patch, watch: ownedaccesskeys of ${KINDS}`,
   `delegate, use: ownedaccesskeys of ${KINDS}`,
   `create, delete, get, list, watch: directclusterendpointtokens of ${KINDS}`,
-  `get, list, watch: configs of ${KINDS}`,
+  `list, watch: configs of ${KINDS}`,
   'create: events of events.k8s.io',
   `confine: tokensecrets of ${KINDS}`,
 ]
@@ -59,7 +59,7 @@ describe('the rights of the delivery process (28.3)', () => {
     {
       where: NAMESPACE,
       more: [
-        'get, list, watch: configmaps platform-config-in-force, platform-gateway-ca',
+        'list, watch: configmaps platform-config-in-force, platform-gateway-ca',
         'create: leases of coordination.k8s.io',
         'get, update: leases management-operator-delivery of coordination.k8s.io',
       ],

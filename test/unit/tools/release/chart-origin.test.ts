@@ -119,7 +119,14 @@ test.each([PLATFORM, AGENT].map((chart) => ({ chart })))(
 
 test('the chart of the platform lists each kind by the name of its CRD (34.4)', () => {
   const { annotations } = parse(readFileSync(join(CHARTS, PLATFORM, 'Chart.yaml'), 'utf8'))
-  const files = ['configs', 'directclusterendpointtokens', 'ownedaccesskeys', 'teams', 'users']
+  const files = [
+    'accesskeyclaims',
+    'configs',
+    'directclusterendpointtokens',
+    'ownedaccesskeys',
+    'teams',
+    'users',
+  ]
   const crds = files.map((name) => parse(readFileSync(join(CRDS, `${name}.yaml`), 'utf8')))
   const listed = parse(annotations['artifacthub.io/crds']) as readonly Record<string, string>[]
   expect(listed).toEqual(
