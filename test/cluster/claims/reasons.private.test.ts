@@ -5,14 +5,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventuallyPasses } from '../../support/eventually.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { objectClientOf } from '../../support/object-client.ts'
 import { sumOf } from '../../support/metrics-page.ts'
-import { ACCESS_KEY_CLAIMS, API_VERSION } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, ACCESS_KEY_CLAIMS, API_VERSION } from '../../../src/api/names.ts'
+import { userClientOf } from '../people/people-client.ts'
 import {
   type ClaimNamespace,
   type StoredClaim,
   createClaimNamespace,
+  declareClaim,
   startDelivery,
 } from './claim-world.ts'
 
@@ -66,11 +69,12 @@ test.each(['platform-system', 'platform-system-sign-in', 'kube-public'])(
   },
 )
 
-test('NamespaceRefused: a namespace that begins like the platform and another name is refused, one that only begins alike is not (28.4)', async () => {
+test('NamespaceRefused: a name that begins with the platform namespace and - is refused, and no other (28.4)', async () => {
   const part = await createClaimNamespace(plane, 'platform-system-x')
   await part.allow()
-  await part.apply('mine')
+  const claim = await part.apply('mine')
   await part.claims.shown('mine', 'NamespaceRefused')
+  expect(await part.keys(claim)).toEqual([])
   const alike = await createClaimNamespace(plane, 'platform-systems')
   await alike.allow()
   await alike.delivered('mine')
@@ -147,33 +151,13 @@ test('LifetimeTooShort: from the first, and nothing is made (28.5)', async () =>
 })
 
 test('KeyNotReady: from the first, with the words of the key (28.7)', async () => {
-  await mustKubectl(plane, ['apply', '-f', '-'], {
-    input: JSON.stringify(
-      [
-        {
-          apiVersion: API_VERSION,
-          kind: 'User',
-          metadata: { name: 'grace' },
-          spec: { disabled: true },
-        },
-      ][0],
-    ),
-  })
-  const metadata = { name: 'grace', namespace: shop.name }
-  const spec = { key: { user: 'grace' } }
-  const object = { apiVersion: API_VERSION, kind: 'AccessKeyClaim', metadata, spec }
-  await mustKubectl(plane, ['apply', '-f', '-'], { input: JSON.stringify(object) })
+  const users = userClientOf(plane)
+  await users.create({ username: 'grace', disabled: true }, { name: 'grace' })
+  await declareClaim(plane, shop, 'grace', { key: { user: 'grace' } })
   await waitFor('grace', 'KeyNotReady')
   expect(readyOf(await shop.read('grace'))?.message).toMatch(/^Access key claim-.*-grace-\w{8}: .+/)
   expect(await shop.secret('grace')).toBeNull()
-  await mustKubectl(plane, [
-    'patch',
-    'users.management.platform.sh',
-    'grace',
-    '--type=merge',
-    '-p',
-    '{"spec":{"disabled":false}}',
-  ])
+  await users.patch('grace', { spec: { disabled: false } })
   await shop.claims.shown('grace', 'Delivered')
   await shop.kubectl('delete', 'akc', 'grace')
 })
@@ -190,6 +174,43 @@ test('Terminating: while somebody else holds the claim, its credential has ended
   expect((await shop.keys(claim)).filter(({ metadata }) => !metadata.deletionTimestamp)).toEqual([])
   await shop.claims.patch('held', { metadata: { finalizers: null } })
   await shop.claims.gone('held')
+})
+
+test('Pending: says why the API server refuses a key, and goes on once it does not (28.3, 28.7)', async () => {
+  const api = '/apis/admissionregistration.k8s.io/v1'
+  const metadata = { name: 'no-keys' }
+  const rule = {
+    apiGroups: [ACCESS_KEYS.group],
+    apiVersions: ['v1'],
+    resources: [ACCESS_KEYS.plural],
+  }
+  await plane.raw('POST', `${api}/validatingadmissionpolicies`, {
+    metadata,
+    spec: {
+      matchConstraints: { resourceRules: [{ ...rule, operations: ['CREATE'] }] },
+      validations: [{ expression: 'false', message: 'No keys on Fridays, says team red' }],
+    },
+  })
+  const spec = { policyName: 'no-keys', validationActions: ['Deny'] }
+  await plane.raw('POST', `${api}/validatingadmissionpolicybindings`, { metadata, spec })
+  const create = ['create', '--dry-run=server', '-f', '-']
+  const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata, spec: { user: 'ada' } }
+  await eventuallyPasses(
+    'the policy holds',
+    () =>
+      expect(mustKubectl(plane, create, { input: JSON.stringify(key) })).rejects.toThrow(
+        'says team red',
+      ),
+    { withinMs: 20_000 },
+  )
+  await shop.apply('refused')
+  await waitFor('refused', 'Pending')
+  const claim = await shop.read('refused')
+  expect(readyOf(claim)?.message).toContain('says team red')
+  await plane.raw('DELETE', `${api}/validatingadmissionpolicybindings/no-keys`)
+  await plane.raw('DELETE', `${api}/validatingadmissionpolicies/no-keys`)
+  await shop.claims.shown('refused', 'Delivered')
+  await shop.kubectl('delete', 'akc', 'refused')
 })
 
 test('the metrics count claims by state (28.7)', async () => {
@@ -211,7 +232,7 @@ test('Pending: says so when the manager does not run, and goes on once it does (
   await shop.apply('waits')
   await waitFor('waits', 'Pending')
   const claim = await shop.read('waits')
-  expect(readyOf(claim)?.message).toContain('is the manager running?')
+  expect(readyOf(claim)?.message).toContain('see whether the manager runs')
   expect(await shop.keys(claim)).toHaveLength(1)
   expect(await shop.secret('waits')).toBeNull()
   await using _ = await startOperator({ kubeconfig: await plane.operatorKubeconfig() })
