@@ -9,7 +9,7 @@ import {
   resourceWithSubresource,
 } from './request-info.ts'
 import type { RuleResources, RuleGrant } from './rule.ts'
-import { isSensitiveResource, isEscalatingResource, isEscalatingVerb } from './sensitive.ts'
+import { isEscalatingAccess, isEscalatingVerb, isSensitiveAccess } from './sensitive.ts'
 
 /** Whether the rule grants the request: each of its fields must match. */
 export function ruleAllows(rule: RuleGrant, request: RequestInfo, prefix: string): boolean {
@@ -41,7 +41,7 @@ function resourceMatches(
   request: ResourceRequestInfo,
 ): boolean {
   if (namespaces !== null && !namespaces.has(request.namespace)) return false
-  if (resources === null) return !isSensitiveResource(resourceWithSubresource(request))
+  if (resources === null) return !isSensitiveAccess(request)
   return resources.some((one) => entryMatches(one, request))
 }
 
@@ -54,7 +54,7 @@ function entryMatches(
   if (names !== null && !names.has(name)) return false
   const exact = resourceWithSubresource(request)
   // A sensitive resource must be named, and group `*` names none.
-  if (isSensitiveResource(exact)) return group !== null && patterns.has(exact)
+  if (isSensitiveAccess(request)) return group !== null && patterns.has(exact)
   if (patterns.has(exact)) return true
   // x/* grants only the subresources of x, not x itself.
   const matchesWildcard = patterns.has(`${resource}/*`) || patterns.has(`*/${subresource}`)
@@ -71,8 +71,7 @@ const pathMatches = (pattern: string, path: string): boolean =>
 export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: string): boolean {
   const { target, verb } = request
   if (isEscalatingVerb(verb)) return false
-  if (isResourceRequest(request) && isEscalatingResource(resourceWithSubresource(request)))
-    return false
+  if (isResourceRequest(request) && isEscalatingAccess(request)) return false
   if (target.kind === 'Management') {
     const [project = ''] = grant.names
     const isOwnNamespace = grant.list === 'projects' && isInProject(project, request, prefix)

@@ -11,7 +11,7 @@ import {
   resourceWithSubresource,
 } from './request-info.ts'
 import type { AllowedValues } from './rule.ts'
-import { isSensitiveResource, isEscalatingVerb } from './sensitive.ts'
+import { isEscalatingVerb, isSensitiveAccess } from './sensitive.ts'
 
 /** A rule of a ClusterRole (rbac.authorization.k8s.io/v1 PolicyRule); absent lists are empty. */
 export interface PolicyRule {
@@ -88,7 +88,7 @@ function resourceMatches(
   if (resourceNames.length > 0 && !resourceNames.includes(name)) return false
   const exact = resourceWithSubresource(request)
   // A sensitive resource must be named, and group `*` names none.
-  if (isSensitiveResource(exact)) return namesGroup && resources.includes(exact)
+  if (isSensitiveAccess(request)) return namesGroup && resources.includes(exact)
   if (resources.includes(exact)) return true
   return resources.includes('*') || (subresource !== '' && resources.includes(`*/${subresource}`))
 }

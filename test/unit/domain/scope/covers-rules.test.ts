@@ -93,6 +93,9 @@ const GROUPS: readonly Row[] = [
 
 // biome-ignore format: a table
 const NAMED: readonly Row[] = [
+  ['claims by name', of('accesskeyclaims'), of('accesskeyclaims'), true],
+  ['claims of all', of('accesskeyclaims'), of('*'), false],
+  ['claims, by those in every group', of('accesskeyclaims'), ofEvery('accesskeyclaims'), false],
   ['tokens of service accounts by name', of('serviceaccounts/token'), of('serviceaccounts/token'), true],
   ['tokens of service accounts of all', of('serviceaccounts/token'), of('*'), false],
   ['tokens of service accounts of all subresources', of('serviceaccounts/token'), of('serviceaccounts/*'), false],

@@ -162,6 +162,7 @@ const PATTERNS = {
     'services/proxy',
     '*/proxy',
     'namespaces',
+    'accesskeyclaims',
   ],
   apps: [
     'pods/exec',
@@ -185,6 +186,7 @@ const PATTERNS = {
     'deployments',
     'nodes/proxy',
     'machines/vnc',
+    'accesskeyclaims',
     '*',
   ],
 } as const
@@ -201,7 +203,7 @@ function resources(random: Random): ScopeRuleResources {
 }
 
 const RULE: { readonly [Field in keyof Required<ScopeRule>]: Draw } = {
-  verbs: some(['get', 'delete', 'impersonate']),
+  verbs: some(['get', 'delete', 'impersonate', 'update']),
   resources: (random) => random.pick([[1], [1], [1, 2]]).map(() => resources(random)),
   resourceNames: names,
   namespaces: some(['', 'p-a', 'p-b']),

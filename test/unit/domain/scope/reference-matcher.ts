@@ -47,7 +47,9 @@ const outlivesByVerb = ({ verb }: RequestInfo): boolean =>
 const outlivesByResource = (request: ResourceRequestInfo): boolean =>
   ['serviceaccounts/token', 'certificatesigningrequests/approval', 'nodes/proxy'].includes(
     combined(request),
-  )
+  ) ||
+  (combined(request) === 'accesskeyclaims' &&
+    !['get', 'list', 'watch', 'delete', 'deletecollection'].includes(request.verb))
 
 // 11.7, second sentence: for rules and roles these too.
 const mustBeNamed = (request: ResourceRequestInfo): boolean =>
@@ -256,7 +258,7 @@ const TARGETS: readonly RequestTarget[] = [
   ]),
 ]
 
-const VERBS = ['get', 'delete', 'impersonate', 'watch']
+const VERBS = ['get', 'delete', 'impersonate', 'watch', 'update']
 
 const RESOURCES: readonly (readonly [group: string, resource: string, subresource: string])[] = [
   ['', 'pods', ''],
@@ -268,6 +270,8 @@ const RESOURCES: readonly (readonly [group: string, resource: string, subresourc
   ['', 'nodes', 'proxy'],
   ['', 'serviceaccounts', 'token'],
   ['', 'namespaces', ''],
+  ['', 'accesskeyclaims', ''],
+  ['other', 'accesskeyclaims', ''],
   ['apps', 'pods', 'exec'],
   ['apps', 'deployments', ''],
   ['apps', 'deployments', 'scale'],
