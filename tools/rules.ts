@@ -56,7 +56,7 @@ export function threatCitations(): readonly { readonly file: string; readonly id
 }
 
 /** A rule, a threat, or a row of threats. */
-const ITEM = String.raw`(?:[A-FIX]\d{1,2}(?: to [A-FIX]\d{1,2})?|S[A-M]|\d+(?:\.\d+)?)`
+const ITEM = String.raw`(?:[A-FIKX]\d{1,2}(?: to [A-FIKX]\d{1,2})?|S[A-M]|\d+(?:\.\d+)?)`
 const ITEMS = String.raw`${ITEM}(?:(?:[,;]| and) (?:(?:contract|threats?|invariants?) )?${ITEM})*`
 const IN_PARENTHESES = String.raw`(?<![\w$.])\((?:(?:contract|threats?|invariants?) )?(${ITEMS})\)`
 const BY_ITS_WORD = String.raw`\b(?:threats?|invariants?) (${ITEMS})`
@@ -66,7 +66,7 @@ const CITATION = new RegExp(`${IN_PARENTHESES}|${BY_ITS_WORD}`, 'g')
 export function threatsIn(text: string): readonly string[] {
   const lines = text.replaceAll(/\n *(?:\/\/|\*) */g, ' ')
   return Array.from(lines.matchAll(CITATION), ([, list, named]) => list ?? named ?? '').flatMap(
-    (list) => [...list.matchAll(/([A-FIX])(\d+)(?: to \1(\d+))?|(S[A-M])/g)].flatMap(idsOf),
+    (list) => [...list.matchAll(/([A-FIKX])(\d+)(?: to \1(\d+))?|(S[A-M])/g)].flatMap(idsOf),
   )
 }
 

@@ -1,6 +1,6 @@
 // The names that this program shares with the API server and its users. Every other file imports them.
 
-/** API group of the six kinds (contract 1.1, 24.5, 37). */
+/** API group of the six kinds (contract 1.1, 24.5, 28.1). */
 export const GROUP = 'management.platform.sh'
 
 /** The only version served. */

@@ -52,7 +52,7 @@ const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(pla
 
 /** Writes the status of available Deployments, as kubelet and controllers would. */
 async function reportRunning(image: string): Promise<void> {
-  for (const name of ['manager', 'gateway']) {
+  for (const name of ['manager', 'gateway', 'delivery']) {
     const seen = await eventually(
       `Deployment ${name} wants ${image}`,
       async () => {

@@ -89,7 +89,7 @@ async function nextImage(version: string): Promise<string> {
 async function install(cluster: Cluster, image: string): Promise<void> {
   const folder = await overlay(image)
   await cluster.must(['apply', '--server-side', '-k', folder])
-  for (const name of ['manager', 'gateway'])
+  for (const name of ['manager', 'gateway', 'delivery'])
     await cluster.must([
       'rollout',
       'status',
@@ -108,7 +108,7 @@ async function overlay(image: string): Promise<string> {
   const kustomization = {
     resources: [relative(folder, join(ROOT, 'config/default'))],
     images: [{ name: 'management-operator', newName, newTag }],
-    patches: [{ target: { kind: 'Deployment' }, patch }],
+    patches: [{ target: { kind: 'Deployment', name: 'manager|gateway' }, patch }],
   }
   await writeFile(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization))
   return folder

@@ -1,5 +1,4 @@
 // Records of all versions of objects, by watches, and checks over them: what is written once stays the same.
-import { afterAll } from 'vitest'
 import {
   ACCESS_KEYS,
   CONFIG_MAPS,
@@ -10,13 +9,13 @@ import {
 } from '../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../src/api/objects.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
-import { jsonLines } from '../../src/kube/client/request.ts'
 import type { StoredKey } from '../cluster/keys/key-client.ts'
 import { jwksIn } from '../cluster/tokens/platform-state.ts'
 import type { StoredToken } from '../cluster/tokens/token-client.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
+import { recordVersions, revisionOf } from '../support/object-versions.ts'
 import { issueCounts } from './operator-observations.ts'
 
 /** A record of all versions of all keys, not only the last ones. */
@@ -43,7 +42,6 @@ export async function recordKeys(admin: KubeClient): Promise<KeyHistory> {
 }
 
 const SOON = { withinMs: 10_000 }
-const LIST_LIMIT = 10_000
 
 function isRewritten(object: readonly StoredKey[]): boolean {
   return WRITTEN_ONCE.some((fieldOf) => {
@@ -136,42 +134,13 @@ function unpublished(
 }
 
 const tokenNameOf = ([version]: readonly KubeObject[]): string => version?.metadata.name ?? ''
-const revisionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion)
 
-/** Records the versions of a collection; the returned function waits until the record has its present objects. */
+/** The versions of a collection. */
 async function record<T extends KubeObject>(
   admin: KubeClient,
   resource: Resource,
   namespace?: string,
 ): Promise<() => Promise<readonly T[]>> {
-  const ending = new AbortController()
-  afterAll(() => ending.abort())
-  const query = { watch: 'true', timeoutSeconds: '86400' }
-  // A new CRD is not served at once.
-  const stream = await eventually(
-    `the watch of ${resource.plural} is open`,
-    () => admin.watch(resource, query, namespace, ending.signal),
-    SOON,
-  )
-  const versions: T[] = []
-  const reading = { hasEnded: false }
-  const read = async (): Promise<void> => {
-    for await (const event of jsonLines(stream, () => undefined)) {
-      versions.push((event as { readonly object: T }).object)
-    }
-  }
-  void read()
-    .catch(() => undefined)
-    .then(() => (reading.hasEnded = true))
-  const isComplete = async (): Promise<true | undefined> => {
-    const scope = namespace === undefined ? {} : { namespace }
-    const { items } = await admin.list(resource, scope, LIST_LIMIT)
-    const recorded = new Set(versions.map(({ metadata }) => metadata.resourceVersion))
-    return items.every(({ metadata }) => recorded.has(metadata.resourceVersion)) || undefined
-  }
-  return async () => {
-    await eventually(`the record of ${resource.plural} is complete`, isComplete, SOON)
-    if (reading.hasEnded) throw new Error(`the watch of ${resource.plural} has ended`)
-    return versions
-  }
+  const recorded = await recordVersions<T>(admin, resource, namespace)
+  return async () => (await recorded()).map(({ object }) => object)
 }

@@ -17,7 +17,7 @@ const verbsOf = (account: string, resource: string): readonly string[] =>
     .map(({ verb }) => verb)
     .toSorted()
 
-test('the account of the delivery process has no right on Secrets by itself (28.3, 28.4)', () => {
+test('the account of the delivery process has no right on Secrets by itself (28.3, 28.4, K5)', () => {
   expect(verbsOf('delivery', 'secrets')).toEqual([])
 })
 

@@ -4,6 +4,7 @@ import type { PublishedClaim } from '../../domain/claim/claim.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import type { ClaimFacts } from './facts.ts'
+import { isDeliveryNew } from './lifetimes.ts'
 import { replacementIn } from './state.ts'
 import type { DesiredClaimStatus } from './status.ts'
 
@@ -26,22 +27,21 @@ export const NORMAL_REASONS: readonly ClaimTransition['reason'][] = ['Delivered'
 
 /** The Events that a write of status reports. */
 export function transitionsOf(
-  { claim: { published } }: ClaimFacts,
+  facts: ClaimFacts,
   status: DesiredClaimStatus,
 ): readonly ClaimTransition[] {
-  const delivery = deliveryOf(published, status)
-  const failure = failureOf(published, status)
+  const delivery = deliveryOf(facts, status)
+  const failure = failureOf(facts.claim.published, status)
   return [...(delivery ? [delivery] : []), ...failure]
 }
 
 function deliveryOf(
-  published: PublishedClaim,
+  facts: ClaimFacts,
   { key, token, secretName, expirationTimestamp }: DesiredClaimStatus,
 ): ClaimTransition | null {
-  const isNew = published.key?.keyID !== key?.keyID || published.token?.name !== token?.name
-  if (key === undefined || secretName === undefined || !isNew) return null
+  if (key === undefined || secretName === undefined || !isDeliveryNew(facts)) return null
   const what = token === undefined ? `key ${key.keyID}` : `token ${token.name} of key ${key.keyID}`
-  const reason = published.lastRotation === undefined ? 'Delivered' : 'Rotated'
+  const reason = facts.claim.published.lastRotation === undefined ? 'Delivered' : 'Rotated'
   return {
     reason,
     note: `Secret ${secretName} has ${what}, which works until ${expirationTimestamp}.`,

@@ -46,13 +46,21 @@ export function nextRotationMs(facts: ClaimFacts): number | null {
   return earliest(keyDueMs(key, facts), ofToken)
 }
 
+/** Whether status does not name what the Secret has: it was delivered a moment ago. A token that is gone makes nothing new. */
+export const isDeliveryNew = ({
+  claim: { published },
+  holdings: { key, token },
+}: ClaimFacts): boolean =>
+  key !== null &&
+  (published.key?.keyID !== keyIdOf(key) ||
+    (token !== null && published.token?.name !== token.name))
+
 /** When the credential that the Secret has was delivered, in epoch milliseconds: now, unless status says so already. */
-export function deliveredMs({ claim: { published }, holdings, nowMs }: ClaimFacts): number {
-  const { key, token } = holdings
-  const isPublished =
-    key !== null && published.key?.keyID === keyIdOf(key) && published.token?.name === token?.name
-  return (isPublished ? parseTimestamp(published.lastRotation) : null) ?? nowMs
-}
+export const deliveredMs = (facts: ClaimFacts): number =>
+  (isDeliveryNew(facts) ? null : lastRotationMs(facts)) ?? facts.nowMs
+
+const lastRotationMs = ({ claim: { published } }: ClaimFacts): number | null =>
+  parseTimestamp(published.lastRotation)
 
 /** Elders end a second early, so that the manager need not write down first that they have expired. */
 const EARLY_MS = 1000
@@ -83,9 +91,9 @@ export function elderTokenEndMs(elder: TokenOfClaim, facts: ClaimFacts): number 
   })
 }
 
-/** When a replacement may be made, in epoch milliseconds. */
-export const mayReplaceMs = ({ claim: { published } }: ClaimFacts): number =>
-  replaceableMs(parseTimestamp(published.lastRotation))
+/** When a replacement may be made, in epoch milliseconds. What was just delivered is in the status first. */
+export const mayReplaceMs = (facts: ClaimFacts): number =>
+  replaceableMs(isDeliveryNew(facts) ? facts.nowMs : lastRotationMs(facts))
 
 /** Whether a credential would end before it could be replaced. */
 export function isTooShort({ claim: { key, token }, caps }: ClaimFacts): boolean {

@@ -111,12 +111,15 @@ function endStray({ holdings: { strayKeys, strayTokens } }: ClaimFacts): ClaimSt
   return token ? { kind: 'endToken', token, because: 'stray' } : null
 }
 
-/** Changes of scope, ttl and names reach the keys that work (contract 28.5). */
+/**
+ * Changes of scope, ttl and names reach the keys that work (contract 28.5). Not a key that acts as another than the claim asks
+ * for: who takes a person out of a claim needs no right to that person, and must not widen the key that is left.
+ */
 function limitKeys({ claim, holdings, attemptKey }: ClaimFacts): ClaimStep | null {
   const { key, elderKeys } = holdings
-  const found = [key, attemptKey, ...elderKeys].find(
-    (one) => one !== null && !one.isDeleting && !sameLimits(one.spec, claim.key),
-  )
+  const isToLimit = ({ isDeleting, spec }: KeyOfClaim): boolean =>
+    !isDeleting && sameIdentity(spec, claim.key) && !sameLimits(spec, claim.key)
+  const found = [key, attemptKey, ...elderKeys].find((one) => one !== null && isToLimit(one))
   return found ? { kind: 'limitKey', key: found } : null
 }
 
@@ -169,14 +172,21 @@ function isOutdated(
   if (isLost(attempt.key, attemptKey) || isLost(attempt.token, attemptToken)) return true
   if (attemptToken !== null && claim.token !== null && !isTokenAsked(attemptToken, claim.token))
     return true
-  if (attemptKey === null || attempt.isTokenOnly) return false
-  return !sameIdentity(attemptKey.spec, claim.key) || attemptKey.delivers !== deliversOf(claim)
+  return (
+    attemptKey !== null &&
+    (!sameIdentity(attemptKey.spec, claim.key) ||
+      (!attempt.isTokenOnly && attemptKey.delivers !== deliversOf(claim)))
+  )
 }
 
-const isLost = (
+/** Whether a key or token under way was deleted or has ended, so that it never will be delivered. */
+function isLost(
   made: { readonly isSeen: boolean } | null,
-  found: { readonly isDeleting: boolean } | null,
-): boolean => made !== null && (found === null ? made.isSeen : found.isDeleting)
+  found: KeyOfClaim | TokenOfClaim | null,
+): boolean {
+  if (found === null) return made?.isSeen ?? false
+  return found.isDeleting || ['Revoked', 'Expired'].includes(reasonOf(found))
+}
 
 function goOn(
   { claim, attemptKey, attemptToken, nowMs }: ClaimFacts,
@@ -197,15 +207,17 @@ function label(facts: ClaimFacts): ClaimStep | null {
   const { secret, claim, fault, holdings } = facts
   if (secret.kind !== 'held' || fault !== null || holdings.key === null) return null
   const { view } = secret
+  const expires = expiresOf(facts)
   const isAsAsked =
     sameJson(view.labels, claim.secret.labels) &&
     sameJson(view.annotations, claim.secret.annotations) &&
-    view.expires === expiresOf(facts) &&
+    // Without an end, as of a token that is gone, the annotation stays.
+    ['', view.expires].includes(expires) &&
     view.isOwned
   return isAsAsked ? null : { kind: 'label', view }
 }
 
-/** Annotation `expires` of the Secret. */
+/** Annotation `expires` of the Secret; empty = nothing that works is in it. */
 export function expiresOf(facts: ClaimFacts): string {
   const endMs = deliveredEndMs(facts)
   return endMs === null ? '' : formatSecond(endMs)

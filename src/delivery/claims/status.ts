@@ -16,6 +16,7 @@ import {
   deliveredEndMs,
   deliveredMs,
   elderKeyEndMs,
+  isDeliveryNew,
   keyEndMs,
   nextRotationMs,
 } from './lifetimes.ts'
@@ -99,14 +100,8 @@ const timestamp = (name: 'expirationTimestamp' | 'nextRotation', atMs: number | 
  * The digest of what was delivered: of the Secret as it is, when status is to name another credential; else the one that status
  * has, so that a change by others shows until another credential is delivered.
  */
-function secretDigestOf(
-  { claim: { published }, holdings: { key, token } }: ClaimFacts,
-  dataDigest: string,
-): string {
-  const isPublished =
-    key !== null && published.key?.keyID === keyIdOf(key) && published.token?.name === token?.name
-  return isPublished ? (published.secretDigest ?? dataDigest) : dataDigest
-}
+const secretDigestOf = (facts: ClaimFacts, dataDigest: string): string =>
+  isDeliveryNew(facts) ? dataDigest : (facts.claim.published.secretDigest ?? dataDigest)
 
 /** The newest elder, until it ends. */
 function previousOf(facts: ClaimFacts): Pick<AccessKeyClaimStatus, 'previous'> {

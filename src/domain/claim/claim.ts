@@ -203,7 +203,7 @@ const TARGET =
 
 /** Names of labels and annotations that give a Secret a meaning to Kubernetes or to the platform (contract 28.4). */
 const RESERVED = ['kubernetes.io', 'k8s.io', GROUP]
-/** Names that are reserved, and still for a claim to set (contract 36.2). */
+/** Names that are reserved, and still for a claim to set (contract 28.4). */
 const OPEN_LABELS = [`${GROUP}/secret-store`]
 const OPEN_ANNOTATIONS = [`${GROUP}/secret-store-path`, `${GROUP}/secret-store-version`]
 

@@ -10,8 +10,10 @@ import { choosePort } from '../../../tools/control-plane/ports.ts'
 import { serverPair } from '../../support/certificate-builder.ts'
 import {
   type OwnOperator,
+  type OwnProcess,
   type RunResult,
   runProgram,
+  startCommand,
   startOperator,
 } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -26,19 +28,27 @@ const address = `https://127.0.0.1:${port}`
 const issuer = `--issuer-url=${address}/oidc`
 let operator: OwnOperator
 let gateway: OwnGateway
+let delivery: OwnProcess
+
+const startDelivery = async (): Promise<OwnProcess> =>
+  startCommand('delivery', {
+    kubeconfig: await plane.serviceAccountKubeconfig(GATEWAY_ACCOUNT.namespace, 'delivery'),
+    flags: ['--leader-elect'],
+  })
 
 beforeAll(async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
   const account = await plane.serviceAccountKubeconfig(namespace, name)
   const bind = `--bind-address=127.0.0.1:${port}`
-  ;[operator, gateway] = await Promise.all([
+  ;[operator, gateway, delivery] = await Promise.all([
     startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags: [issuer] }),
     startGateway({ kubeconfig: account, flags: [issuer, bind] }),
+    startDelivery(),
   ])
 })
 
 afterAll(async () => {
-  await Promise.all([operator.stop(), gateway.stop()])
+  await Promise.all([operator, gateway, delivery].map((process) => process.stop()))
   rmSync(folder, { recursive: true })
 })
 
@@ -117,6 +127,12 @@ describe('management-operator check', () => {
       path: '/apis/rbac.authorization.k8s.io/v1/namespaces/platform-system/rolebindings/management-operator-gateway',
       says: 'gateway may not get configmaps in namespace platform-system',
     },
+    {
+      name: 'the ClusterRole of the delivery process',
+      part: 'rights',
+      path: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/management-operator-delivery',
+      says: 'delivery may not list accesskeyclaims',
+    },
   ])('names $name that is deleted', async ({ part, path, says }) => {
     const { body } = await plane.raw('GET', path)
     await plane.raw('DELETE', path)
@@ -154,6 +170,17 @@ describe('management-operator check', () => {
     expect(missingIn(await check('--tls-secret=edge'))).toEqual([])
     for (const name of ['another', 'absent'])
       expect(missingIn(await check(`--tls-secret=${name}`))).toContain('certificate')
+  })
+
+  test('names a delivery process that has gone, and finds the next one (28.3)', async () => {
+    await delivery.stop()
+    const result = await check()
+    expect(missingIn(result)).toEqual(['delivery'])
+    expect(linesOf(result)['delivery']).toContain(
+      'no delivery process holds Lease management-operator-delivery',
+    )
+    delivery = await startDelivery()
+    expect(missingIn(await check('--wait=30s'))).toEqual([])
   })
 
   test.each(inWhole('waits for a manager that is not there yet'))('%s', async () => {

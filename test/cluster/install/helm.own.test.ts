@@ -107,7 +107,7 @@ describe('with manager and gateway', () => {
     expect(left.filter((name) => !name.startsWith('CustomResourceDefinition/')).toSorted()).toEqual(
       ['OwnedAccessKey/kept', 'OwnedAccessKey/platform-heartbeat'],
     )
-    expect(left.filter((name) => name.startsWith('CustomResourceDefinition/'))).toHaveLength(5)
+    expect(left.filter((name) => name.startsWith('CustomResourceDefinition/'))).toHaveLength(6)
   })
 
   test('a new installation under another name takes the kinds over, and the key works again (34.2)', async () => {

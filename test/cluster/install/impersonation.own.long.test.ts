@@ -51,7 +51,7 @@ const probe = (): Promise<string> => kubectl('get', ...PROBE_OBJECTS, '-o', 'nam
 
 async function deploy(): Promise<string> {
   const deploying = tool(['deploy', '--image', IMAGE])
-  for (const name of ['manager', 'gateway']) await reportAvailable(plane, name)
+  for (const name of ['manager', 'gateway', 'delivery']) await reportAvailable(plane, name)
   const { code, out, err } = await deploying
   expect({ code, err, probe: await probe() }).toEqual({ code: 0, err: '', probe: '' })
   return out

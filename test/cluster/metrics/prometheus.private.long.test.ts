@@ -1,5 +1,5 @@
-// A real Prometheus scrapes a busy manager, gateway and direct endpoint, a syncer and a sign-in process, as two clusters, and evaluates our
-// rules, our dashboard and community dashboards.
+// A real Prometheus scrapes a busy manager, gateway and direct endpoint, a syncer, a sign-in and a delivery process, as two clusters, and
+// evaluates our rules, our dashboard and community dashboards.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
 import { freeAddress } from '../../direct/token-platform.ts'
@@ -30,6 +30,7 @@ import {
   nameOf,
   ownMetrics,
 } from './documented-metrics.ts'
+import { claimOn, startDeliveryOn } from './delivery-series.ts'
 import { startDirectOn, useDirect } from './direct-series.ts'
 import {
   CLUSTERS,
@@ -52,6 +53,7 @@ let gateway: OwnGateway
 let direct: OwnGateway
 let syncer: OwnProcess
 let signIn: OwnGateway
+let delivery: OwnProcess
 let prometheus: Prometheus
 
 beforeAll(async () => {
@@ -73,12 +75,14 @@ beforeAll(async () => {
   direct = await startDirectOn(plane, { issuer, caPem: await gatewayCa(plane.admin) })
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
   signIn = await startSignInOn(plane, gateway)
+  delivery = await startDeliveryOn(plane)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
     target(cluster, 'gateway', gateway),
     target(cluster, 'direct', direct),
     target(cluster, 'syncer', syncer),
     target(cluster, 'sign-in', signIn),
+    target(cluster, 'delivery', delivery),
   ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
   await eventually('all are scraped', async () => (await areUp()) || undefined, BOUND)
@@ -86,18 +90,14 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await prometheus?.[Symbol.asyncDispose]()
-  await signIn?.stop()
-  await syncer?.stop()
-  await direct?.stop()
-  await gateway?.stop()
-  await manager?.stop()
+  for (const process of [delivery, signIn, syncer, direct, gateway, manager]) await process?.stop()
 })
 beforeEach(({ skip }) => {
   programsOrSkip(found, skip)
 })
 
 const areUp = async (): Promise<boolean> =>
-  (await prometheus.query('up == 1')).length === 5 * CLUSTERS.length
+  (await prometheus.query('up == 1')).length === 6 * CLUSTERS.length
 
 /** Creates activity: expiring keys, a token revoked with its key, requests to gateway and direct endpoint. */
 async function createActivity(): Promise<void> {
@@ -120,6 +120,7 @@ async function createActivity(): Promise<void> {
     BOUND,
   )
   expect(await tryPassword(plane, signIn)).toBe(401)
+  await claimOn(plane)
   await keys.remove(owner)
   await keys.shown(short, 'Expired')
   for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
@@ -158,18 +159,18 @@ const values = async (expression: string): Promise<readonly number[]> =>
     .map(({ value }) => value)
 
 describe('the scraped metrics (8.4)', () => {
-  test('of manager, gateway, direct endpoint and sign-in process pass promtool check metrics', async ({
+  test('of manager, gateway, direct endpoint, sign-in and delivery process pass promtool check metrics', async ({
     skip,
   }) => {
     const programs = programsOrSkip(found, skip)
-    for (const process of [manager, gateway, direct, signIn]) {
+    for (const process of [manager, gateway, direct, signIn, delivery]) {
       const verdict = await promtool(programs, ['check', 'metrics'], await process.metrics())
       expect(verdict).toEqual({ code: 0, printed: '' })
     }
   })
 
   test('are exactly those in docs/operating.md, with their labels', async () => {
-    const pages = [await manager.metrics(), await gateway.metrics()]
+    const pages = await Promise.all([manager, gateway, delivery].map((one) => one.metrics()))
     expect(listedMetrics).toEqual([...new Set(pages.flatMap(ownMetrics))].toSorted())
   })
 
@@ -319,20 +320,20 @@ describe('community dashboards for controller-runtime have data (8.4)', () => {
 })
 
 test('the Down alerts of each cluster are pending when its processes have stopped (8.4)', async () => {
-  await direct.stop()
-  await gateway.stop()
-  await manager.stop()
+  for (const process of [delivery, direct, gateway, manager]) await process.stop()
   await eventuallyPasses(
-    'all six alerts are pending',
+    'all eight alerts are pending',
     async () => {
       const waiting = await prometheus.query(
-        'ALERTS{alertname=~"ManagementOperator(Gateway|Direct)?Down"}',
+        'ALERTS{alertname=~"ManagementOperator(Gateway|Direct|Delivery)?Down"}',
       )
       const names = waiting.map(({ metric }) => `${metric['cluster']} ${metric['alertname']}`)
       expect(names.toSorted()).toEqual([
+        'a ManagementOperatorDeliveryDown',
         'a ManagementOperatorDirectDown',
         'a ManagementOperatorDown',
         'a ManagementOperatorGatewayDown',
+        'b ManagementOperatorDeliveryDown',
         'b ManagementOperatorDirectDown',
         'b ManagementOperatorDown',
         'b ManagementOperatorGatewayDown',

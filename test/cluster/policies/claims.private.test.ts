@@ -32,7 +32,7 @@ const eachWay = tableTester(plane, kubeconfigOf)
 const ONE_WAY_EACH = { oneInQuick: true } as const
 const NAMESPACE = 'default'
 
-describe('whom a claim acts as (28.2)', () => {
+describe('whom a claim acts as (28.2, K1, K2)', () => {
   eachWay(ACCESS_KEY_CLAIMS, claimRows, ONE_WAY_EACH)
   eachWay(ACCESS_KEY_CLAIMS, claimPlaceRows, ONE_WAY_EACH)
 

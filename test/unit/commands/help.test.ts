@@ -20,6 +20,7 @@ const COMMANDS = [
   'manager',
   'gateway',
   'direct',
+  'delivery',
   'sign-in',
   'syncer',
   'target',

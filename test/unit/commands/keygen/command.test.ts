@@ -58,11 +58,11 @@ describe('the program', () => {
   test.each([
     {
       argv: [],
-      says: 'no command given, accepted are manager, gateway, direct, sign-in, syncer, target, kubeconfig, check, keygen',
+      says: 'no command given, accepted are manager, gateway, direct, delivery, sign-in, syncer, target, kubeconfig, check, keygen',
     },
     {
       argv: ['mangler'],
-      says: '"mangler" is not a command, accepted are manager, gateway, direct, sign-in, syncer, target, kubeconfig, check, keygen',
+      says: '"mangler" is not a command, accepted are manager, gateway, direct, delivery, sign-in, syncer, target, kubeconfig, check, keygen',
     },
     { argv: ['toString'], says: '"toString" is not a command' },
     { argv: ['--verbose'], says: '"--verbose" is not a command' },

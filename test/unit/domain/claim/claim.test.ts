@@ -186,7 +186,7 @@ describe('a spec that the schema refuses is suspended and widens nothing (10.3)'
     expect(parsed({ spec: odd(spec) })).toEqual({ ...BARE, isSuspended: true, ...differs })
   })
 
-  test('labels and annotations that only others set are left out (28.4)', () => {
+  test('labels and annotations that only others set are left out (28.4, K3)', () => {
     const ours = 'management.platform.sh'
     const { secret } = claimWith({
       secret: {

@@ -165,7 +165,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-describe('an account (24.3, SC)', () => {
+describe('an account (24.3, SC, K6)', () => {
   it.each(ROWS)(
     '$title',
     ({ account: differs, having = [], sameName = null, mayCreate = true, step }) => {
