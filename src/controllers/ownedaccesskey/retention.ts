@@ -7,7 +7,8 @@ import { formatSecond, parseTimestamp } from '../../domain/time.ts'
  * When an expired key is deleted, in epoch milliseconds; null = it is kept (contract 5.2).
  *
  * The annotation takes precedence, then the label of a GitOps tool, which would recreate a deleted key. A key of a claim has
- * a successor, so it goes at once, as those of type Login do. A key that
+ * a successor, so it goes at once, as those of type Login do; one that is disabled stays, as the claim would make another in
+ * its place (28.5). A key that
  * the cap ended stays for the whole retention after the expiry was first seen, as published in status: a cap lowered
  * by mistake may have ended it days ago.
  */
@@ -19,6 +20,7 @@ export function deletionMsOf(
 ): number | null {
   const { expiresMs } = lifetime
   if (expiresMs === null || key.onExpiry === 'Keep') return null
+  if (key.isOfClaim && key.isDisabled) return null
   if (key.isTracked && key.onExpiry !== 'Delete') return null
   if (lifetime.capped)
     return (

@@ -181,7 +181,8 @@ function expiryBasisOf({ lifetime, caps, key }: KeySnapshot): string {
 function removalMessageOf({ removalMs, key, lifetime }: KeySnapshot): string {
   if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
   if (removalMs !== null) return `it is deleted ${formatSecond(removalMs)}`
-  return key.onExpiry === 'Keep'
-    ? 'it is kept, as its annotation asks'
+  if (key.onExpiry === 'Keep') return 'it is kept, as its annotation asks'
+  return key.isOfClaim && key.isDisabled
+    ? 'it is kept, because it is disabled and its claim would make another'
     : 'it is kept, because a GitOps tool applies it'
 }

@@ -85,9 +85,12 @@ export function plan(facts: ClaimFacts): ClaimStep {
 
 const isHeld = ({ claim }: ClaimFacts): boolean => claim.finalizers.includes(REVOKE_FINALIZER)
 
+/** A claim that finalizers of others hold says that it ends; without any it is gone. */
 function release(facts: ClaimFacts): ClaimStep | null {
-  if (!facts.claim.isDeleting) return null
-  return { kind: isHeld(facts) ? 'release' : 'nothing' }
+  const { isDeleting, finalizers } = facts.claim
+  if (!isDeleting) return null
+  if (isHeld(facts)) return { kind: 'release' }
+  return (finalizers.length === 0 ? null : publish(facts)) ?? { kind: 'nothing' }
 }
 
 function adopt(facts: ClaimFacts): ClaimStep | null {
@@ -246,7 +249,7 @@ function awaitChange(facts: ClaimFacts): ClaimStep | null {
 function wakeMsOf(facts: ClaimFacts): number | null {
   const { holdings, attempt, fault, nowMs } = facts
   const { key, elderKeys, elderTokens } = holdings
-  const isHeld = key !== null
+  const isDelivered = key !== null
   const times = [
     fault?.retryMs ?? null,
     attempt === null ? null : attempt.startedMs + SHOWN_AFTER_MS,
@@ -255,8 +258,8 @@ function wakeMsOf(facts: ClaimFacts): number | null {
       : attempt.readySinceMs + ACCEPTED_AFTER_MS,
     replacementIn(facts) === null ? nextRotationMs(facts) : mayReplaceMs(facts),
     deliveredEndMs(facts),
-    ...(isHeld ? elderKeys.map((elder) => elderKeyEndMs(elder, facts)) : []),
-    ...(isHeld ? elderTokens.map((elder) => elderTokenEndMs(elder, facts)) : []),
+    ...(isDelivered ? elderKeys.map((elder) => elderKeyEndMs(elder, facts)) : []),
+    ...(isDelivered ? elderTokens.map((elder) => elderTokenEndMs(elder, facts)) : []),
   ]
   return times
     .filter((atMs) => atMs !== null && Number.isFinite(atMs) && atMs > nowMs)

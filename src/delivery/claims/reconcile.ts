@@ -10,7 +10,6 @@ import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
 import type { KeyOfClaim } from '../../domain/claim/claimed-key.ts'
 import type { Replacement } from '../../domain/claim/replacement.ts'
-import type { Json } from '../../domain/json/json.ts'
 import { generateKey } from '../../issuance/new-object.ts'
 import { testFailedAsConflict } from '../../kube/client/api-error.ts'
 import type { PatchOperation } from '../../kube/client/client.ts'
@@ -35,6 +34,7 @@ import type { ClaimFacts } from './facts.ts'
 import { createKey, createToken } from './new-credential.ts'
 import { type ClaimStep, plan } from './plan.ts'
 import { factsOf } from './plan-input.ts'
+import { isPublished, statusOf } from './status.ts'
 import { leaving, refused, taken, unlessRefused } from './refusals.ts'
 
 /** Why claims are written, for metrics. */
@@ -75,7 +75,7 @@ async function take(
       await adoptObject(claimsIn(deps), claim, REVOKE_FINALIZER, {})
       return 'goOn'
     case 'release':
-      return release(claim, deps, context)
+      return release(facts, deps, context)
     case 'look':
       await look(claim, deps)
       return 'goOn'
@@ -183,7 +183,7 @@ async function limitKey(key: KeyOfClaim, { key: wanted }: Claim, deps: ClaimDeps
   const path = '/spec/scope'
   const scopeChange: readonly PatchOperation[] =
     scope !== null
-      ? [{ op: 'add', path, value: scope as unknown as Json }]
+      ? [{ op: 'add', path, value: scope }]
       : key.spec.scope === null
         ? []
         : [{ op: 'remove', path }]
@@ -284,18 +284,37 @@ function recordEvents(
   recordTransitions(transitions, { regarding, normalReasons: NORMAL_REASONS, reconcileID }, events)
 }
 
-/** Ends the keys of a claim that is deleted, as the API server has them, and lets the claim go. */
-async function release(claim: Claim, deps: ClaimDeps, { log }: ReconcileContext): Promise<Outcome> {
-  const { client, memory, slots } = deps
-  const labelSelector = `${CLAIM_LABEL}=${claim.uid}`
-  for await (const page of listPages(client, ACCESS_KEYS, { labelSelector })) {
-    for (const { metadata } of page) {
-      if (metadata.deletionTimestamp !== undefined) continue
-      await deleteObject(keysIn(deps), metadata, 'replaced')
-    }
+/**
+ * Ends the keys of a claim that is deleted, as the API server has them, and lets the claim go.
+ *
+ * @throws StatusError when a key cannot be ended, after status says that the claim is ending
+ */
+async function release(
+  facts: ClaimFacts,
+  deps: ClaimDeps,
+  { log }: ReconcileContext,
+): Promise<Outcome> {
+  const { claim } = facts
+  const { memory, slots } = deps
+  try {
+    await endKeysOf(claim, deps)
+  } catch (error) {
+    const status = statusOf(facts)
+    if (!isPublished(status, claim.published)) await applyStatus(claimsIn(deps), claim, status)
+    throw error
   }
   memory.forget(claim)
   slots.release(claim.uid)
   if (await releaseObject(claimsIn(deps), claim, REVOKE_FINALIZER)) log.info({}, 'claim released')
   return done
+}
+
+async function endKeysOf({ uid }: Claim, deps: ClaimDeps): Promise<void> {
+  const labelSelector = `${CLAIM_LABEL}=${uid}`
+  for await (const page of listPages(deps.client, ACCESS_KEYS, { labelSelector })) {
+    for (const { metadata } of page) {
+      if (metadata.deletionTimestamp !== undefined) continue
+      await deleteObject(keysIn(deps), metadata, 'replaced')
+    }
+  }
 }

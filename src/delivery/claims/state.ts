@@ -1,6 +1,7 @@
 // The state of a claim: the reason of its Ready condition, and what it says (contract 28.7).
 import type { REASONS } from '../../api/reasons.ts'
 import { findCondition } from '../../domain/conditions.ts'
+import { latestKeyOf } from '../../domain/claim/holdings.ts'
 import { reasonOf, replacementOf } from '../../domain/claim/replacement.ts'
 import type { KeyOfClaim, TokenOfClaim } from '../../domain/claim/claimed-key.ts'
 import { MOST_DATA_BYTES, dataBytes, needsServer } from '../../domain/claim/template.ts'
@@ -96,7 +97,8 @@ function secretTooLarge({ claim: { token, secret }, server }: ClaimFacts): Descr
   )
 }
 
-function keyDisabled({ holdings: { key } }: ClaimFacts): DescribedState | null {
+function keyDisabled({ holdings }: ClaimFacts): DescribedState | null {
+  const key = latestKeyOf(holdings)
   if (!key?.isDisabled) return null
   return described(
     'KeyDisabled',
@@ -112,8 +114,8 @@ function keyNotReady({
 }: ClaimFacts): DescribedState | null {
   const { key, token } = holdings
   const delivered = claim.token === null ? [key] : [key, token]
-  // A new key is shown only where there is no elder, which goes on working.
-  const shown = key === null ? [attemptKey, attemptToken] : delivered
+  // A new key is shown only where there is none that was delivered.
+  const shown = key === null ? [latestKeyOf(holdings), attemptKey, attemptToken] : delivered
   const [first] = shown.flatMap((one) => notReadyMessage(one) ?? [])
   return first === undefined ? null : described('KeyNotReady', first)
 }

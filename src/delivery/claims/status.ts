@@ -108,7 +108,9 @@ function previousOf(facts: ClaimFacts): Pick<AccessKeyClaimStatus, 'previous'> {
   const [elder] = facts.holdings.elderKeys
   if (elder === undefined) return {}
   const endMs = facts.holdings.key === null ? keyEndMs(elder, facts) : elderKeyEndMs(elder, facts)
-  if (endMs <= facts.nowMs) return {}
+  // A disabled key is named as long as it keeps the claim from another one.
+  const isAwaited = facts.holdings.key === null && elder.isDisabled
+  if (endMs <= facts.nowMs && !isAwaited) return {}
   return {
     previous: { name: elder.name, keyID: keyIdOf(elder), expirationTimestamp: formatSecond(endMs) },
   }

@@ -55,6 +55,10 @@ export function holdingsOf({ secret, keys, tokens, published, underway }: Holdin
   }
 }
 
+/** The key that was delivered last, also where its Secret is gone; null = it is gone itself. */
+export const latestKeyOf = ({ key, elderKeys }: Holdings): KeyOfClaim | null =>
+  key ?? elderKeys[0] ?? null
+
 const isKept = ({ isDeleting }: { readonly isDeleting: boolean }): boolean => !isDeleting
 
 const newestFirst = (

@@ -3,7 +3,7 @@ import { findCondition } from '../conditions.ts'
 import { type Caps, lifetimeOf } from '../accesskey/lifetime.ts'
 import type { Claim } from './claim.ts'
 import { type KeyOfClaim, type TokenOfClaim, isTokenAsked, sameIdentity } from './claimed-key.ts'
-import type { Holdings } from './holdings.ts'
+import { type Holdings, latestKeyOf } from './holdings.ts'
 import { dueMs, jitterOf } from './rotation.ts'
 import type { SecretView } from './secret-view.ts'
 
@@ -56,12 +56,11 @@ export function replacementOf(input: ReplacementInput): Replacement | null {
   const { claim, holdings } = input
   if (claim.isSuspended) return null
   const cause = keyCauseOf(input)
-  const { key } = holdings
-  if (key === null) return cause === null ? null : { cause, isTokenOnly: false }
-  // Who disables a key wants it to stop.
-  if (key.isDisabled)
-    return cause === 'requested' ? { cause: 'requested', isTokenOnly: false } : null
-  if (isPersonGone(key) && cause !== 'identity_changed') return null
+  const latest = latestKeyOf(holdings)
+  // Who disables a key wants it to stop, also when its Secret is deleted.
+  if (latest?.isDisabled && cause !== 'requested') return null
+  const isSamePerson = latest !== null && sameIdentity(latest.spec, claim.key)
+  if (latest !== null && isPersonGone(latest) && isSamePerson) return null
   if (cause !== null) return { cause, isTokenOnly: false }
   const tokenCause = tokenCauseOf(input)
   return tokenCause === null ? null : { cause: tokenCause, isTokenOnly: true }

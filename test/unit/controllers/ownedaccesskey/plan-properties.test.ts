@@ -219,7 +219,9 @@ test('a wake-up never schedules another wake-up for the same time', () => {
 function mayBeDeleted(key: AccessKey, when: KeyPlanInput): boolean {
   const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
   const isPublished = findCondition(key.published.conditions, 'Ready')?.status === 'False'
-  const isKept = key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
+  const isAwaited = key.isOfClaim && key.isDisabled
+  const isKept =
+    isAwaited || key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
   const isAnnounced = isPublished && key.published.removalTimestamp !== undefined
   return isOver && (isAnnounced || key.isOfClaim) && !isKept
 }

@@ -103,7 +103,7 @@ describe('a key of a claim (28.8, 37)', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'at its end, without a write before', differing: {}, now: 600, step: DELETE },
-    { name: 'disabled, at its end', differing: { isDisabled: true }, now: 600, step: DELETE },
+    { name: 'disabled, at its end: its claim waits for it (28.5)', differing: { isDisabled: true }, now: 600, step: { kind: 'publish' } },
     { name: 'that is being deleted, at its end', differing: { isDeleting: true }, now: 600, step: { kind: 'release' } },
     { name: 'a millisecond before its end', differing: {}, now: 599.999, step: waitFor(600) },
     { name: 'kept, at its end', differing: { onExpiry: 'Keep' as const }, now: 600, step: { kind: 'publish' } },

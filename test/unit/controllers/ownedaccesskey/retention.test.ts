@@ -71,6 +71,8 @@ const OWN_END: readonly Row[] = [
   { name: 'tracked is kept', key: tracked, removed: null },
   { name: 'tracked takes precedence over Login', key: { ...tracked, ...Login }, removed: null },
   { name: 'of a claim at once (37)', key: ofClaim, removed: 60 },
+  { name: 'disabled, of a claim (28.5)', key: { ...ofClaim, isDisabled: true }, removed: null },
+  { name: 'disabled, of a claim, Delete', key: { ...ofClaim, ...Delete, isDisabled: true }, removed: null },
   { name: 'Keep, of a claim', key: { ...Keep, ...ofClaim }, removed: null },
   { name: 'tracked, of a claim', key: { ...tracked, ...ofClaim }, removed: null },
   { name: 'observed late: the retention counts from the end', now: 9 * HOUR, removed: 60 + DAY },

@@ -67,6 +67,8 @@ describe('the message of Ready, with its numbers (contract 4.4)', () => {
       says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is kept, as its annotation asks.' },
     { name: 'expired and tracked', key: { ttl: 60, isTracked: true }, now: 60,
       says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is kept, because a GitOps tool applies it.' },
+    { name: 'expired, disabled and of a claim', key: { ttl: 60, isOfClaim: true, isDisabled: true, onExpiry: 'Delete' }, now: 60,
+      says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is kept, because it is disabled and its claim would make another.' },
     { name: 'disabled', key: { isDisabled: true }, says: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
     { name: 'owned by a disabled key', around: { ownerFault: 'access key login, which it depends on, is disabled' },
       says: 'The key does not work, because access key login, which it depends on, is disabled.' },
