@@ -60,6 +60,8 @@ export class DeliveryWorld {
   readonly errors: Error[] = []
   /** Broken promises of contract 28.3. */
   readonly broken: string[] = []
+  /** Whether the process dies of an error, once. */
+  crashOnError = false
   readonly namespace: string
   process: DeliveryProcess
 
@@ -108,6 +110,7 @@ export class DeliveryWorld {
 
   /** The process dies, and another starts on what is there. */
   crash(): void {
+    this.crashOnError = false
     this.process = this.start()
   }
 
@@ -123,6 +126,7 @@ export class DeliveryWorld {
     } catch (error) {
       if (!(error instanceof StatusError || error instanceof NoResponseError)) throw error
       this.errors.push(error)
+      if (this.crashOnError) this.crash()
       return this.clock.nowMs() + RETRY_AFTER_MS
     }
   }
