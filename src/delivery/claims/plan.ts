@@ -62,10 +62,10 @@ type ClaimPlanStep = (facts: ClaimFacts) => ClaimStep | null
 const STEPS: readonly ClaimPlanStep[] = [
   release,
   adopt,
+  limitKeys,
   stayOut,
   look,
   endStray,
-  limitKeys,
   endElder,
   own,
   replace,
@@ -118,7 +118,9 @@ function endStray({ holdings: { strayKeys, strayTokens } }: ClaimFacts): ClaimSt
  * Changes of scope, ttl and names reach the keys that work (contract 28.5). Not a key that acts as another than the claim asks
  * for: who takes a person out of a claim needs no right to that person, and must not widen the key that is left.
  */
-function limitKeys({ claim, holdings, attemptKey }: ClaimFacts): ClaimStep | null {
+function limitKeys({ claim, holdings, attemptKey, fault }: ClaimFacts): ClaimStep | null {
+  // The write was refused, and is tried again later.
+  if (fault?.reason === 'Pending') return null
   const { key, elderKeys } = holdings
   const isToLimit = ({ isDeleting, spec }: KeyOfClaim): boolean =>
     !isDeleting && sameIdentity(spec, claim.key) && !sameLimits(spec, claim.key)

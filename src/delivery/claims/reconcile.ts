@@ -34,8 +34,8 @@ import type { ClaimFacts } from './facts.ts'
 import { createKey, createToken } from './new-credential.ts'
 import { type ClaimStep, plan } from './plan.ts'
 import { factsOf } from './plan-input.ts'
+import { leaving, refused, taken, unlessRefused, writtenUnlessRefused } from './refusals.ts'
 import { isPublished, statusOf } from './status.ts'
-import { leaving, refused, taken, unlessRefused } from './refusals.ts'
 
 /** Why claims are written, for metrics. */
 export const CLAIM_WRITE_REASONS = ['adopt', 'status', 'finalizer'] as const
@@ -93,7 +93,7 @@ async function take(
       )
       return 'goOn'
     case 'limitKey':
-      await limitKey(step.key, claim, deps)
+      await writtenUnlessRefused(claim, () => limitKey(step.key, claim, deps), deps)
       return 'goOn'
     case 'makeKey':
       return makeKey(step.replacement, facts, deps, context)
@@ -220,11 +220,12 @@ async function makeKey(
   deps.slots.release(claim.uid)
   if (!(await unlessRefused(claim, () => tryDelivery(facts, deps), deps, { isTrial: true })))
     return 'goOn'
-  const record = deps.memory.of(claim)
-  record.fault = null
   const plaintext = generateKey()
-  const made = await createKey(claim, plaintext, { client: deps.client, nowMs })
-  record.attempt = {
+  const { client } = deps
+  const create = () => createKey(claim, plaintext, { client, nowMs })
+  const made = await writtenUnlessRefused(claim, create, deps)
+  if (made === null) return 'goOn'
+  deps.memory.of(claim).attempt = {
     ...replacement,
     startedMs: nowMs,
     key: { ...made, plaintext, isSeen: false },
@@ -248,10 +249,10 @@ async function makeToken(
     attempt !== null ||
     (await unlessRefused(claim, () => tryDelivery(facts, deps), deps, { isTrial: true }))
   if (!isTried) return 'goOn'
-  const record = deps.memory.of(claim)
-  record.fault = null
-  const token = await createToken(claim, owner, deps.client)
-  record.attempt = {
+  const create = () => createToken(claim, owner, deps.client)
+  const token = await writtenUnlessRefused(claim, create, deps)
+  if (token === null) return 'goOn'
+  deps.memory.of(claim).attempt = {
     ...(attempt ?? {
       ...replacement,
       startedMs: nowMs,

@@ -57,6 +57,35 @@ export async function unlessRefused(
   }
 }
 
+/**
+ * Runs a write of a key or token; a refusal, as of another's policy, becomes a fault of the claim.
+ *
+ * @returns null when it was refused
+ * @throws every other error
+ */
+export async function writtenUnlessRefused<Written>(
+  claim: Claim,
+  write: () => Promise<Written>,
+  { memory, clock }: Pick<ClaimDeps, 'memory' | 'clock'>,
+): Promise<Written | null> {
+  const record = memory.of(claim)
+  try {
+    const written = await write()
+    record.fault = null
+    return written
+  } catch (error) {
+    if (!isRefusal(error, true)) throw error
+    refused(record, claim, notWritten(error), clock.nowMs())
+    return null
+  }
+}
+
+/** What was written has at most the digest of a key, so that the answer can be shown. */
+const notWritten = ({ code, reason, words }: StatusError): ClaimFault => ({
+  reason: 'Pending',
+  message: `The access key or token cannot be written: ${(words || `${code} ${reason}`).trimEnd().replace(/\.$/, '')}.`,
+})
+
 async function faultOf(
   error: StatusError,
   claim: Claim,

@@ -41,10 +41,16 @@ export function statusOf(facts: ClaimFacts): DesiredClaimStatus {
   const conditions = STALLED.has(state) ? [ready, stalledCondition(ready)] : [ready]
   return {
     identity: identityOf(facts.holdings.key?.spec ?? claim.key),
-    ...(facts.secret.kind === 'unknown' ? lastKnown(published) : deliveredFields(facts)),
+    ...deliveryOf(facts),
     observedGeneration: generation,
     conditions: withTransitionTimes(conditions, published.conditions, generation, nowMs),
   }
+}
+
+/** Nothing of a claim that is being deleted works. */
+function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
+  if (facts.claim.isDeleting) return {}
+  return facts.secret.kind === 'unknown' ? lastKnown(facts.claim.published) : deliveredFields(facts)
 }
 
 /** The delivery as status has it already: the Secret cannot be read. */

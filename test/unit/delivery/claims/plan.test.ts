@@ -92,6 +92,8 @@ describe('the steps of a first delivery (28.3)', () => {
     const metadata = { deletionTimestamp: textAfter(5) }
     expect(planned({ claim: { metadata }, secret: 'unknown' })).toBe('release')
     expect(planned({ claim: { metadata: { ...metadata, finalizers: [] } } })).toBe('nothing')
+    const held = { ...metadata, finalizers: ['example.com/hold'] }
+    expect(planned({ claim: { metadata: held }, secret: 'unknown' })).toBe('publish Terminating')
   })
 })
 
@@ -103,6 +105,7 @@ describe('the steps of a replacement (28.3, 28.5)', () => {
     { name: 'not within 30 s of the delivery before', claim: asked, nowMs: after(31), step: 'wait until 32' },
     { name: 'but after them', claim: asked, nowMs: after(32), step: 'make a key: requested' },
     { name: 'not while the gateway is unknown', ...spec({ secret: { data: { a: '$(SERVER)' } } }), secret: { template: 'other' }, server: null, step: 'publish GatewayUnknown' },
+    { name: 'not while a Secret could not hold it', ...spec({ secret: { data: { a: '$(KEY)', b: '$(CA_DATA)'.repeat(8) } } }), secret: { template: 'other' }, server: { url: 'https://p.example.com', ca: 'x'.repeat(100_000) }, step: 'publish SecretRefused' },
     { name: 'not while a lifetime is too short', secret: { template: 'other', expires: textAfter(119) }, caps: { maxTtlSeconds: 119, loginTtlSeconds: null }, step: 'publish LifetimeTooShort' },
     { name: 'not before a refused write is tried again', secret: { template: 'other' }, nowMs: after(40), fault: { ...fault, retryMs: after(45) }, step: 'publish SecretRefused' },
     { name: 'no attempt goes on after another claim of its identity is asked', ...spec({ key: { user: 'ada' } }), keys: [old, NEW], attempt: attempt(), step: 'abandon' },
@@ -215,6 +218,8 @@ describe('the steps for what needs no new credential (28.5)', () => {
     { name: 'a description', ...spec({ key: { description: 'x' } }), step: 'limit key' },
     { name: 'also of a suspended claim', ...spec({ ...limits, suspend: true }), step: 'limit key' },
     { name: 'not a key that is being deleted', ...spec(limits), keys: [claimKey('key', { deletedAt: 5 })], nowMs: after(40), step: 'make a key: key_deleted' },
+    { name: 'also where the Secret cannot be read', ...spec(limits), secret: 'unknown', fault: { ...fault, reason: 'DeliveryForbidden' }, step: 'limit key' },
+    { name: 'not again at once when the API server refuses it', ...spec(limits), fault: { ...fault, reason: 'Pending' }, step: 'publish Pending' },
     { name: 'the key under way', ...spec(limits), keys: [claimKey('key', { spec: { ttl: 600 } }), NEW], attempt: attempt(), step: 'limit new' },
     { name: 'labels of the Secret', ...spec({ secret: { labels: { a: 'b' } } }), step: 'label' },
     { name: 'labels that are not asked for any more', secret: { labels: { a: 'b' } }, step: 'label' },
