@@ -77,9 +77,14 @@ export function elderTokenEndMs(elder: TokenOfClaim, facts: ClaimFacts): number 
   })
 }
 
-/** When a replacement may be made, in epoch milliseconds. */
-export const mayReplaceMs = ({ claim: { published } }: ClaimFacts): number =>
-  replaceableMs(parseTimestamp(published.lastRotation))
+/** Further ahead a delivery can only be by a clock that was wrong: no two replicas differ so much. */
+const MOST_AHEAD_MS = 60_000
+
+/** When a replacement may be made, in epoch milliseconds. A clock that was wrong keeps none from being made. */
+export function mayReplaceMs({ claim: { published }, nowMs }: ClaimFacts): number {
+  const lastMs = parseTimestamp(published.lastRotation)
+  return replaceableMs(lastMs !== null && lastMs > nowMs + MOST_AHEAD_MS ? null : lastMs)
+}
 
 /** Whether a credential would end before it could be replaced. */
 export function isTooShort({ claim: { key, token }, caps }: ClaimFacts): boolean {
