@@ -6,6 +6,7 @@ export class KeySlots {
   readonly #everyMs: number
   readonly #slots = new Map<string, number>()
   #lastMs = Number.NEGATIVE_INFINITY
+  #askedMs = Number.NEGATIVE_INFINITY
 
   /** @param perSecond how many keys are made in a second at most */
   constructor(perSecond: number) {
@@ -18,12 +19,20 @@ export class KeySlots {
    * @param uid of the claim
    */
   reserve(uid: string, nowMs: number): number {
+    // A clock that was ahead, and is right again: its slots would keep claims waiting for as long as it was ahead.
+    if (nowMs < this.#askedMs) this.#clear()
+    this.#askedMs = nowMs
     const reserved = this.#slots.get(uid)
     if (reserved !== undefined) return reserved
     const slotMs = Math.max(this.#lastMs + this.#everyMs, nowMs)
     this.#lastMs = slotMs
     this.#slots.set(uid, slotMs)
     return slotMs
+  }
+
+  #clear(): void {
+    this.#slots.clear()
+    this.#lastMs = Number.NEGATIVE_INFINITY
   }
 
   /** Gives up the slot: it was used, or the claim is gone. */

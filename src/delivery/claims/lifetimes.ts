@@ -91,9 +91,18 @@ export function elderTokenEndMs(elder: TokenOfClaim, facts: ClaimFacts): number 
   })
 }
 
-/** When a replacement may be made, in epoch milliseconds. What was just delivered is in the status first. */
-export const mayReplaceMs = (facts: ClaimFacts): number =>
-  replaceableMs(isDeliveryNew(facts) ? facts.nowMs : lastRotationMs(facts))
+/** Further ahead a delivery can only be by a clock that was wrong: no two replicas differ so much. */
+const MOST_AHEAD_MS = 60_000
+
+/**
+ * When a replacement may be made, in epoch milliseconds. What was just delivered is in the status first; a clock that was
+ * wrong keeps none from being made.
+ */
+export function mayReplaceMs(facts: ClaimFacts): number {
+  const { nowMs } = facts
+  const lastMs = isDeliveryNew(facts) ? nowMs : lastRotationMs(facts)
+  return replaceableMs(lastMs !== null && lastMs > nowMs + MOST_AHEAD_MS ? null : lastMs)
+}
 
 /** Whether a credential would end before it could be replaced. */
 export function isTooShort({ claim: { key, token }, caps }: ClaimFacts): boolean {
