@@ -58,6 +58,9 @@ const LONG = [
   'gateway/restored-etcd',
   'gitops/health',
   'keys/many',
+  'claims/many',
+  'claims/clocks',
+  'claims/leaders',
   // Not beside the other flood, gateway/overload; what is measured, beside neither.
   'tokens/many',
   'metrics/prometheus',
@@ -68,6 +71,7 @@ const LONG = [
   'gateway/authenticator',
   'cluster/policies/',
   'gateway/revoked-in-flight',
+  'cluster/claims/',
   'cluster/tokens/',
   'cluster/keys/',
 ]

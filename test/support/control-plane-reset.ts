@@ -250,7 +250,11 @@ const collectionOf = (path: string): string => path.slice(0, path.lastIndexOf('/
 /** Where the API server stores a collection of Events or of the product's kinds. */
 function etcdPrefixOf(collection: string): string {
   const [plural, second, third] = collection.split('/').toReversed()
-  return plural === EVENTS ? `/registry/events/${second}/` : `/registry/${third}/${plural}/`
+  if (plural === EVENTS) return `/registry/events/${second}/`
+  const group = collection.split('/')[2]
+  return third === 'namespaces'
+    ? `/registry/${group}/${plural}/${second}/`
+    : `/registry/${group}/${plural}/`
 }
 
 /** Deletes an object with its finalizers, and finalizes a namespace. Returns whether it is gone. */

@@ -52,13 +52,15 @@ export interface ObjectClient<Kept extends StoredObject> {
 /** The time limit of every wait, on a busy machine. */
 const SOON = { withinMs: 20_000 }
 
-/** The objects of one of our kinds. */
+/** The objects of one of our kinds; `namespace` is that of a namespaced kind. */
 export function objectClientOf<Kept extends StoredObject>(
   { raw }: Pick<TestControlPlane, 'raw'>,
   resource: Resource,
+  namespace?: string,
 ): ObjectClient<Kept> {
+  const place = namespace === undefined ? {} : { namespace }
   const pathTo = (object: Named, subresource?: 'status'): string =>
-    pathOf(resource, { name: nameOf(object) }, subresource)
+    pathOf(resource, { ...place, name: nameOf(object) }, subresource)
   const ask = async <T>(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
@@ -86,7 +88,7 @@ export function objectClientOf<Kept extends StoredObject>(
       SOON,
     )
   return {
-    create: async (object) => withStatus(await ask('POST', pathOf(resource, {}), object)),
+    create: async (object) => withStatus(await ask('POST', pathOf(resource, place), object)),
     read,
     patch: async (object, body, subresource) => {
       const contentType = `application/${Array.isArray(body) ? 'json' : 'merge'}-patch+json`

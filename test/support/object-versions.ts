@@ -37,7 +37,7 @@ export async function recordVersions<T extends KubeObject>(
   const reading = { hasEnded: false }
   const read = async (): Promise<void> => {
     for await (const event of jsonLines(stream, () => undefined))
-      versions.push(event as unknown as ObjectVersion<T>)
+      versions.push(event as ObjectVersion<T>)
   }
   void read()
     .catch(() => undefined)

@@ -4,11 +4,12 @@ import type { DirectClusterEndpointToken } from '../../api/directclusterendpoint
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import { earliest } from '../../domain/accesskey/lifetime.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
-import type { SecretView } from '../../domain/claim/secret-view.ts'
+import { type SecretView, UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
 import { renderData } from '../../domain/claim/template.ts'
 import { formatSecond } from '../../domain/time.ts'
 import { secretData } from '../../api/objects.ts'
 import { generateKey } from '../../issuance/new-object.ts'
+import { isConflict } from '../../kube/client/api-error.ts'
 import type { NamedObject } from '../../kube/client/client.ts'
 import { claimedSecret } from '../secrets/secret-object.ts'
 import { labelSecret, tryWrite, writeSecret } from '../secrets/secret-writes.ts'
@@ -29,10 +30,20 @@ export async function tryDelivery(facts: ClaimFacts, deps: ClaimDeps): Promise<v
   const credential = generateKey()
   const texts = renderData(claim.secret, { credential, keyID: '0'.repeat(16), expires, server })
   const content = { keyID: '', token: null, expires, template }
-  await tryWrite(claimedSecret(claim, content, secretData(texts)), viewIn(facts), deps)
+  try {
+    await tryWrite(claimedSecret(claim, content, secretData(texts)), viewIn(facts), deps)
+  } catch (error) {
+    // Others have made or changed it since it was read: a round would not see a Secret that is not ours.
+    if (isConflict(error)) deps.memory.of(claim).secret = UNKNOWN_SECRET
+    throw error
+  }
 }
 
-/** Writes the Secret with the credential of the attempt. @throws StatusError 409 when the Secret is not as it was read */
+/**
+ * Writes the Secret with the credential of the attempt, which then is over; an attempt whose token is gone stays.
+ *
+ * @throws StatusError 409 when the Secret is not as it was read
+ */
 export async function deliver(
   facts: ClaimFacts,
   step: Extract<ClaimStep, { kind: 'deliver' }>,
@@ -44,7 +55,7 @@ export async function deliver(
   // Revoked since the watch has shown it: the next look at the attempt says so.
   if (object === null) return
   const record = deps.memory.of(claim)
-  record.secret = { kind: 'unknown' }
+  record.secret = UNKNOWN_SECRET
   record.secret = await writeSecret(claim, object, viewIn(facts), deps)
   record.attempt = null
   deps.observer.delivered(attempt.cause, (nowMs - attempt.startedMs) / 1000)
@@ -78,7 +89,7 @@ export async function relabel(facts: ClaimFacts, view: SecretView, deps: ClaimDe
   const { keyID, token, template } = view
   const expires = expiresOf(facts) || view.expires
   const record = deps.memory.of(claim)
-  record.secret = { kind: 'unknown' }
+  record.secret = UNKNOWN_SECRET
   const objectWith = (data: Claim['secret']['data']): NamedObject =>
     claimedSecret(claim, { keyID, token, expires, template }, data)
   record.secret = await labelSecret(claim, view, objectWith, deps)

@@ -100,14 +100,7 @@ async function take(
     case 'makeToken':
       return makeToken(step, facts, deps)
     case 'deliver':
-      if (await unlessRefused(claim, () => deliver(facts, step, deps), deps, { isTrial: false })) {
-        succeeded(claim, deps)
-        context.log.info(
-          { keyID: keyIdOf(step.key), cause: step.attempt.cause },
-          'credential delivered',
-        )
-      }
-      return 'goOn'
+      return deliverStep(step, facts, deps, context)
     case 'label':
       if (
         await unlessRefused(claim, () => relabel(facts, step.view, deps), deps, { isTrial: false })
@@ -119,6 +112,25 @@ async function take(
     default:
       return step satisfies never
   }
+}
+
+/** Delivers. A token that is revoked, which the watch has not shown yet, is asked for again later. */
+async function deliverStep(
+  step: Extract<ClaimStep, { kind: 'deliver' }>,
+  facts: ClaimFacts,
+  deps: ClaimDeps,
+  { log }: ReconcileContext,
+): Promise<Outcome | 'goOn'> {
+  const { claim, nowMs } = facts
+  const { attempt, key } = step
+  const isTried = await unlessRefused(claim, () => deliver(facts, step, deps), deps, {
+    isTrial: false,
+  })
+  if (!isTried) return 'goOn'
+  succeeded(claim, deps)
+  if (deps.memory.of(claim).attempt !== null) return requeueAfterWrite(nowMs, nowMs)
+  log.info({ keyID: keyIdOf(key), cause: attempt.cause }, 'credential delivered')
+  return 'goOn'
 }
 
 const claimsIn = ({ client, stores }: ClaimDeps): ObjectTarget => ({

@@ -3,7 +3,7 @@ import type { REASONS } from '../../api/reasons.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import { reasonOf, replacementOf } from '../../domain/claim/replacement.ts'
 import type { KeyOfClaim, TokenOfClaim } from '../../domain/claim/claimed-key.ts'
-import { needsServer } from '../../domain/claim/template.ts'
+import { MOST_DATA_BYTES, dataBytes, needsServer } from '../../domain/claim/template.ts'
 import { formatSecond } from '../../domain/time.ts'
 import { SHOWN_AFTER_MS } from './attempt.ts'
 import type { ClaimFacts } from './facts.ts'
@@ -27,6 +27,7 @@ const CHECKS: readonly StateCheck[] = [
   ({ placeFault }) => placeFault && described(placeFault.reason, placeFault.message),
   gatewayUnknown,
   lifetimeTooShort,
+  secretTooLarge,
   ({ fault }) => fault && described(fault.reason, fault.message),
   keyDisabled,
   keyNotReady,
@@ -53,7 +54,7 @@ export const STALLED: ReadonlySet<ClaimState> = new Set([
 
 /** Why nothing can be made, whatever is due; null = it can. */
 export const obstacleOf = (facts: ClaimFacts): DescribedState | null =>
-  gatewayUnknown(facts) ?? lifetimeTooShort(facts)
+  gatewayUnknown(facts) ?? lifetimeTooShort(facts) ?? secretTooLarge(facts)
 
 const described = (state: ClaimState, message: string): DescribedState => ({ state, message })
 
@@ -76,6 +77,22 @@ function lifetimeTooShort(facts: ClaimFacts): DescribedState | null {
   return described(
     'LifetimeTooShort',
     `accessKeyMaxTTLSeconds of the Config, ${facts.caps.maxTtlSeconds} s, would end a credential before it could be replaced: it must be at least 120.`,
+  )
+}
+
+/** Lengths in characters that no key, and no token with any scope but a long one, exceeds. */
+const LONGEST_KEY = 64
+const LONGEST_TOKEN = 4096
+
+/** Without this, a few claims could make the process render more than its memory holds. */
+function secretTooLarge({ claim: { token, secret }, server }: ClaimFacts): DescribedState | null {
+  const credential = 'x'.repeat(token === null ? LONGEST_KEY : LONGEST_TOKEN)
+  const [keyID, expires] = ['0'.repeat(16), formatSecond(0)]
+  const bytes = dataBytes(secret, { credential, keyID, expires, server })
+  if (bytes <= MOST_DATA_BYTES) return null
+  return described(
+    'SecretRefused',
+    `spec.secret.data would be ${bytes} bytes, and a Secret holds ${MOST_DATA_BYTES}: write $(KUBECONFIG), $(CA_DATA) and $(TOKEN) fewer times.`,
   )
 }
 

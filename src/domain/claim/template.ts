@@ -1,8 +1,8 @@
 // What the templates of a claim's Secret become (contract 28.4).
 //
-// A template is parsed into pieces: texts, and holes for what each credential has of its own. The pieces are what is
-// rendered, and also what tells whether a Secret was rendered from the same.
-import { canonicalJson } from '../json/json.ts'
+// A template is parsed into pieces: texts, and places that are filled. The pieces also tell whether a Secret was rendered from
+// the same, so that it need not be rendered for that: a short template can become megabytes.
+import { canonicalJson, mapFromEntries } from '../json/json.ts'
 import type { Claim, ClaimedSecret } from './claim.ts'
 
 /** Where $(SERVER) and $(KUBECONFIG) lead to. */
@@ -13,7 +13,7 @@ export interface ServerAddress {
   readonly ca: string | null
 }
 
-/** What the holes of a template are filled with. */
+/** What the places of a template are filled with. */
 interface TemplateValues {
   /** The access key or the token. It has only letters, digits, `_`, `-` and `.`. */
   readonly credential: string
@@ -29,102 +29,122 @@ export const serverUrl = (origin: string, target: string): string =>
   `${origin}/kubernetes/${target}`
 
 /** Whether the entries of the Secret have the gateway's address, so that nothing can be rendered without it. */
-export const needsServer = ({ data }: Pick<ClaimedSecret, 'data'>): boolean =>
-  Object.values(data).some((template) => piecesOf(template, null).includes(SERVER_HOLE))
+export const needsServer = (secret: Pick<ClaimedSecret, 'data'>): boolean =>
+  hasPlace(secret, ['server', 'kubeconfig'])
 
 /**
- * The entries of the Secret as texts.
+ * The entries of the Secret as texts. dataBytes says how large they get.
  *
  * @throws Error when the address is unknown and an entry needs it
  */
 export function renderData(
   secret: Pick<ClaimedSecret, 'data'>,
-  { server, ...own }: TemplateValues,
+  values: TemplateValues,
 ): Readonly<Record<string, string>> {
-  if (server === null && needsServer(secret))
+  if (values.server === null && needsServer(secret))
     throw new Error("the gateway's address is unknown, and an entry of the Secret has it")
+  const fillings = fillingsOf(values)
   const textOf = (piece: TemplatePiece): string =>
-    typeof piece === 'string' ? piece : piece.hole === 'server' ? '' : own[piece.hole]
+    typeof piece === 'string' ? piece : fillings[piece.place]
   return Object.fromEntries(
     Object.entries(secret.data).map(([name, template]) => [
       name,
-      piecesOf(template, server).map(textOf).join(''),
+      piecesOf(template).map(textOf).join(''),
     ]),
   )
 }
 
+/** The most bytes that the API server accepts in the entries of a Secret. */
+export const MOST_DATA_BYTES = 1_048_576
+
+/** How many bytes renderData gives, without rendering. */
+export function dataBytes(secret: Pick<ClaimedSecret, 'data'>, values: TemplateValues): number {
+  const fillings = fillingsOf(values)
+  const bytesOf = (piece: TemplatePiece): number =>
+    typeof piece === 'string' ? Buffer.byteLength(piece) : fillings[piece.place].length
+  return Object.values(secret.data)
+    .flatMap(piecesOf)
+    .reduce((sum, piece) => sum + bytesOf(piece), 0)
+}
+
 /**
- * A text that differs exactly where two Secrets would differ in more than a credential, its id and its end, or where one
- * has a key and the other a token.
+ * A text that differs where two Secrets would differ in more than a credential, its id and its end, or where one has a key and
+ * the other a token; not where something differs that no entry has.
  */
 export function templateText(
   { token, secret }: Pick<Claim, 'token' | 'secret'>,
   server: ServerAddress | null,
 ): string {
-  const entries = Object.entries(secret.data).map(
-    ([name, template]) => [name, joinedTexts(piecesOf(template, server))] as const,
+  const pieces = Object.entries(secret.data).map(
+    ([name, template]) => [name, piecesOf(template)] as const,
   )
   return canonicalJson({
     delivers: token === null ? 'Key' : 'Token',
-    data: Object.fromEntries(entries),
+    data: mapFromEntries(pieces),
+    server: needsServer(secret) ? (server?.url ?? null) : null,
+    ca: hasPlace(secret, ['caData', 'kubeconfig']) ? authorityData(server) : '',
   })
 }
 
-type TemplatePiece = string | { readonly hole: keyof TemplateValues }
+/** What each name in a template stands for. */
+const PLACES = {
+  KEY: 'credential',
+  TOKEN: 'credential',
+  KEY_ID: 'keyID',
+  EXPIRES: 'expires',
+  SERVER: 'server',
+  CA_DATA: 'caData',
+  KUBECONFIG: 'kubeconfig',
+} as const
 
-const SERVER_HOLE: TemplatePiece = { hole: 'server' }
+type TemplatePlace = (typeof PLACES)[keyof typeof PLACES]
+
+/** A text that is part of the entry, or a place that is filled. */
+type TemplatePiece = string | { readonly place: TemplatePlace }
 
 /** `$$`, or a name in parentheses after a `$`. A name ends where the next `$` begins at the latest: linear. */
-const PLACE = /\$(?:\$|\(([A-Z_]+)\))/g
+const MARK = /\$(?:\$|\(([A-Z_]+)\))/g
 
 /** A template as pieces. What begins with `$` and means nothing stays as it is; the schema refuses it. */
-function piecesOf(template: string, server: ServerAddress | null): readonly TemplatePiece[] {
+function piecesOf(template: string): readonly TemplatePiece[] {
   const pieces: TemplatePiece[] = []
+  let text = ''
   let endOfLast = 0
-  for (const { 0: place, 1: name, index } of template.matchAll(PLACE)) {
-    pieces.push(template.slice(endOfLast, index), ...meaningOf(place, name, server))
-    endOfLast = index + place.length
+  for (const { 0: mark, 1: name, index } of template.matchAll(MARK)) {
+    text += template.slice(endOfLast, index)
+    endOfLast = index + mark.length
+    if (name === undefined || !isPlace(name)) text += name === undefined ? '$' : mark
+    else {
+      pieces.push(text, { place: PLACES[name] })
+      text = ''
+    }
   }
-  return [...pieces, template.slice(endOfLast)]
+  return [...pieces, text + template.slice(endOfLast)]
 }
 
-function meaningOf(
-  place: string,
-  name: string | undefined,
-  server: ServerAddress | null,
-): readonly TemplatePiece[] {
-  switch (name) {
-    case undefined:
-      return ['$']
-    case 'KEY':
-    case 'TOKEN':
-      return [{ hole: 'credential' }]
-    case 'KEY_ID':
-      return [{ hole: 'keyID' }]
-    case 'EXPIRES':
-      return [{ hole: 'expires' }]
-    case 'SERVER':
-      return [server === null ? SERVER_HOLE : server.url]
-    case 'CA_DATA':
-      return [authorityData(server)]
-    case 'KUBECONFIG':
-      return kubeconfig(server)
-    default:
-      return [place]
-  }
-}
+const isPlace = (name: string): name is keyof typeof PLACES => Object.hasOwn(PLACES, name)
 
-/** Neighbouring texts as one, so that pieces are equal where what they become is. */
-function joinedTexts(pieces: readonly TemplatePiece[]): readonly TemplatePiece[] {
-  const joined: TemplatePiece[] = []
-  for (const piece of pieces) {
-    const last = joined.at(-1)
-    if (typeof piece === 'string' && typeof last === 'string')
-      joined[joined.length - 1] = last + piece
-    else joined.push(piece)
-  }
-  return joined
-}
+const hasPlace = (
+  { data }: Pick<ClaimedSecret, 'data'>,
+  places: readonly TemplatePlace[],
+): boolean =>
+  Object.values(data).some((template) =>
+    piecesOf(template).some((piece) => typeof piece !== 'string' && places.includes(piece.place)),
+  )
+
+const fillingsOf = ({
+  credential,
+  keyID,
+  expires,
+  server,
+}: TemplateValues): Readonly<Record<TemplatePlace, string>> => ({
+  credential,
+  keyID,
+  expires,
+  server: server?.url ?? '',
+  caData: authorityData(server),
+  kubeconfig: kubeconfig(credential, server),
+})
 
 /** The authority in base64, of the same PEM whatever ends its lines; empty = there is none. */
 function authorityData(server: ServerAddress | null): string {
@@ -133,7 +153,7 @@ function authorityData(server: ServerAddress | null): string {
 }
 
 /** A kubeconfig as `management-operator kubeconfig` writes it. Texts that YAML might read as something else are quoted. */
-function kubeconfig(server: ServerAddress | null): readonly TemplatePiece[] {
+function kubeconfig(credential: string, server: ServerAddress | null): string {
   const authority = authorityData(server)
   const lines = [
     'apiVersion: v1',
@@ -146,18 +166,13 @@ function kubeconfig(server: ServerAddress | null): readonly TemplatePiece[] {
     'users:',
     '  - name: platform',
     '    user:',
-    '      token: "',
-  ]
-  const rest = [
-    '"',
+    `      token: "${credential}"`,
     'contexts:',
     '  - name: platform',
     '    context:',
     '      cluster: platform',
     '      user: platform',
     'current-context: platform',
-    '',
   ]
-  const pieces = [lines.join('\n'), { hole: 'credential' } as const, rest.join('\n')]
-  return server === null ? [SERVER_HOLE, ...pieces] : pieces
+  return `${lines.join('\n')}\n`
 }

@@ -11,7 +11,7 @@ import { type StoredClaim, claimsOf, keyIn } from '../../support/claims/stored-c
 import type { OwnProcess } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
-import { isWhole, repeated } from '../../support/tier.ts'
+import { inWhole, isWhole, repeated } from '../../support/tier.ts'
 import { startTestGateway } from '../gateway/test-gateway.ts'
 
 const CLAIMS = repeated(10, 50)
@@ -78,7 +78,7 @@ const DEEDS = [
   { what: 'changed', deed: (claim: StoredClaim) => plane.raw('PATCH', secretPath(claim), { data: { key: Buffer.from('mine'.repeat(10)).toString('base64') } }) },
 ]
 
-describe.runIf(isWhole)('a Secret that others have', () => {
+describe.each(inWhole('a Secret that others have'))('%s', () => {
   test.each(DEEDS)('$what has a key that works within a minute (28.4)', async ({ deed }) => {
     await staysTrue('the claims are left alone', () => undefined, { forMs: LEFT_ALONE_MS })
     const [before, some] = [new Map<string, string>(), all.slice(0, 5)]

@@ -10,6 +10,7 @@ interface AuditedRequest {
   readonly objectRef?: {
     readonly resource?: string
     readonly subresource?: string
+    readonly name?: string
     readonly apiGroup?: string
   }
   readonly responseStatus?: { readonly code?: number }
@@ -27,14 +28,18 @@ const VERBS: ReadonlySet<string> = new Set([
 ])
 const PROGRAM = 'system:serviceaccount:platform-system:'
 
-/** Successful writes of the product's accounts since a mark, all but Events and Leases. A try without effect is none. */
-export async function writesOfPrograms(audit: Audit, mark: Mark): Promise<Writes> {
+/**
+ * Successful writes of the product's accounts since a mark, all but Events and Leases. A try without effect is none.
+ *
+ * @param about only to objects with this in their names; absent = to all
+ */
+export async function writesOfPrograms(audit: Audit, mark: Mark, about = ''): Promise<Writes> {
   // Waits for the answers of those that are under way.
   await audit.writesSince(mark)
   const counts: Record<string, number> = {}
   for (const line of await audit.linesSince(mark)) {
     const request = JSON.parse(line) as AuditedRequest
-    if (!isWrite(request)) continue
+    if (!isWrite(request) || !(request.objectRef?.name ?? '').includes(about)) continue
     const { verb, objectRef: { resource = '', subresource } = {}, user } = request
     const what = [resource, subresource].filter(Boolean).join('/')
     const name = `${verb} ${what} by ${user.username.slice(PROGRAM.length)}`
