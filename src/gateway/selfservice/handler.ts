@@ -1,9 +1,9 @@
 // Self-service for objects of management.platform.sh in the management cluster (contract 9.3, 12): users manage their own
 // objects without rights on these kinds. All other requests go to the API server as the caller, and RBAC decides there.
-import { CONFIGS } from '../../api/names.ts'
+import { ACCESS_KEY_CLAIMS, CONFIGS } from '../../api/names.ts'
 import type { KeyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { isOwnGroup } from '../../domain/scope/request-info.ts'
+import { type RequestInfo, isOwnGroup, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
@@ -34,9 +34,15 @@ import { watch } from './watch.ts'
 import { managerRefusal } from './write-options.ts'
 import { WriteTracker } from './write-tracker.ts'
 
-/** Whether a request is about objects of our group in the management cluster (contract 12). */
+/**
+ * Whether a request is about objects of our group in the management cluster that are served here (contract 12). Claims have
+ * nothing to hide and nobody owns one, so they are requested as any other namespaced resource.
+ */
 export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): boolean =>
-  attributes.target.kind === 'Management' && isOwnGroup(attributes)
+  attributes.target.kind === 'Management' && isOwnGroup(attributes) && !isOfClaims(attributes)
+
+const isOfClaims = (attributes: RequestInfo): boolean =>
+  isResourceRequest(attributes) && attributes.resource === ACCESS_KEY_CLAIMS.plural
 
 /** The dependencies of self-service. */
 interface SelfServiceOptions extends WriteDeps {

@@ -19,6 +19,8 @@ import {
 } from '../proxy/self-subject-access-review.ts'
 import { forwardUpgrade } from '../proxy/upgrade.ts'
 import { type RequestContext, type Stage, known } from '../request-context.ts'
+import type { ParsedRequest } from '../request/parse.ts'
+import { type Query, formatQuery } from '../request/path-and-query.ts'
 import { PROBE_FAULTS } from '../targets/probe-result.ts'
 
 /**
@@ -50,7 +52,7 @@ export async function forwarded(
   rights: OwnRights | null,
 ): Promise<Answer> {
   const { http, upgrade: protocol } = context
-  const request = known(context, 'request')
+  const request = strictlyValidated(known(context, 'request'))
   const caller = known(context, 'caller')
   const { signal } = known(context, 'admitted').lease
   const { upstream, namespace } = known(context, 'resolved')
@@ -66,6 +68,17 @@ export async function forwarded(
   const { target } = request.attributes
   return completedReview(review, answer, { target, isNarrowed, decide, rights })
 }
+
+/** Writes of our kinds are validated strictly: a mistyped field of a scope would widen it (contract 12.1). */
+function strictlyValidated(request: ParsedRequest): ParsedRequest {
+  const { attributes, query: sent } = request
+  if (!isOwnGroup(attributes) || !STORING_VERBS.has(attributes.verb)) return request
+  const others = sent.filter(([name]) => name !== 'fieldValidation')
+  const query: Query = [...others, ['fieldValidation', 'Strict']]
+  return { ...request, query, search: formatQuery(query) }
+}
+
+const STORING_VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch'])
 
 /** The decision on a request of these attributes, were it sent (contract 11.3, 11.9, 12.4). */
 function decisionOn(reviewed: RequestInfo, context: RequestContext): ScopeDecision {

@@ -87,9 +87,9 @@ export async function bindRole(
   const kubeconfig = await plane.clientKubeconfig({ name: user, user, groups: [] })
   // All rules of a role take effect together.
   await eventually(
-    `${user} may list configs, keys or people`,
+    `${user} may list configs, keys, people or claims`,
     async () => {
-      const verbs = ['configs', 'ownedaccesskeys', 'users'].map((kind) =>
+      const verbs = ['configs', 'ownedaccesskeys', 'users', 'accesskeyclaims'].map((kind) =>
         may(plane, kubeconfig, 'list', kind),
       )
       return (await Promise.all(verbs)).includes(true) || undefined

@@ -25,22 +25,28 @@ const CREDENTIALS = ['ownedaccesskeys', 'directclusterendpointtokens'] as const
 const PEOPLE = ['users', 'teams'] as const
 const EVERY_VERB = [...READS, 'create', 'update', 'patch', 'delete', 'deletecollection'] as const
 
-describe.each(['platform-config-viewer', 'view', 'edit', 'admin'])(
-  'a user with the role %s',
-  (role) => {
-    test('can read Config, but no key or token (5.5)', async () => {
-      const kubeconfig = await userWith(role)
-      const rights = await rightsOf(kubeconfig)
-      expect(rights.sort()).toEqual(READS.map((verb) => `${verb} configs`).sort())
-      const settings = await plane.kubectl(['get', 'configs.management.platform.sh'], {
-        kubeconfig,
-      })
-      expect(settings).toMatchObject({ code: 0, stdout: expect.stringContaining('READY') })
-      const keys = await plane.kubectl(['get', 'oak'], { kubeconfig })
-      expect(keys).toMatchObject({ code: 1, stderr: expect.stringContaining('(Forbidden)') })
+const CLAIM_READS = READS.map((verb) => `${verb} accesskeyclaims`)
+const CLAIM_WRITES = EVERY_VERB.map((verb) => `${verb} accesskeyclaims`)
+
+describe.each([
+  { role: 'platform-config-viewer', claims: [] },
+  { role: 'view', claims: CLAIM_READS },
+  { role: 'edit', claims: CLAIM_WRITES },
+  { role: 'admin', claims: CLAIM_WRITES },
+])('a user with the role $role', ({ role, claims }) => {
+  test('can read Config, and has its rights on claims, but can read no key or token (5.5, 28.2)', async () => {
+    const kubeconfig = await userWith(role)
+    const rights = await rightsOf(kubeconfig)
+    const ofSettings = READS.map((verb) => `${verb} configs`)
+    expect(rights.sort()).toEqual([...ofSettings, ...claims].sort())
+    const settings = await plane.kubectl(['get', 'configs.management.platform.sh'], {
+      kubeconfig,
     })
-  },
-)
+    expect(settings).toMatchObject({ code: 0, stdout: expect.stringContaining('READY') })
+    const keys = await plane.kubectl(['get', 'oak'], { kubeconfig })
+    expect(keys).toMatchObject({ code: 1, stderr: expect.stringContaining('(Forbidden)') })
+  })
+})
 
 describe('Config is cluster-scoped', () => {
   test.each(['view', 'platform-config-viewer'])(
@@ -74,11 +80,22 @@ describe('Config is cluster-scoped', () => {
       await bind('ClusterRoleBinding', 'clusterrolebindings', role)
       const isReadable = async () => (await reads(pathOf(CONFIGS, {}))) === 200 || undefined
       await eventually('the ClusterRoleBinding is in effect', isReadable, { withinMs: 20_000 })
+      const claims = role === 'view' ? CLAIM_READS : []
       expect((await rightsOf(kubeconfig)).sort()).toEqual(
-        READS.map((verb) => `${verb} configs`).sort(),
+        [...READS.map((verb) => `${verb} configs`), ...claims].sort(),
       )
     },
   )
+})
+
+describe('the roles of claims (28.2)', () => {
+  test.each([
+    { role: 'platform-claim-viewer', rights: CLAIM_READS },
+    { role: 'platform-claim-editor', rights: CLAIM_WRITES },
+  ])('$role grants nothing else, neither status nor finalizers', async ({ role, rights }) => {
+    const kubeconfig = await userWith(role)
+    expect((await rightsOf(kubeconfig)).sort()).toEqual([...rights].sort())
+  })
 })
 
 describe('a user with the role platform-key-admin', async () => {
@@ -229,7 +246,7 @@ const userWith = (role: string): Promise<string> => bindRole(plane, uniqueName(r
 
 /** The rights of a caller on our kinds, as `verb resource`. */
 async function rightsOf(kubeconfig: string): Promise<string[]> {
-  const resources = [...CREDENTIALS, ...PEOPLE, 'configs'].flatMap((plural) => [
+  const resources = [...CREDENTIALS, ...PEOPLE, 'configs', 'accesskeyclaims'].flatMap((plural) => [
     plural,
     `${plural}/status`,
     `${plural}/finalizers`,

@@ -193,7 +193,7 @@ const BY_PATH: ReadonlyMap<string, HiddenKind> = new Map([
   [`${GROUP}/${TEAMS.plural}`, { resource: TEAMS, known: TEAM }],
 ])
 
-/** A kind of our group that is none of the five: it is hidden but for its metadata. */
+/** A kind of our group that is none of these: it is hidden but for its metadata, as what a claim writes into its Secret. */
 const OTHER_OF_OURS: HiddenKind = {
   resource: { group: GROUP, version: '', plural: '', kind: '' },
   known: objectWith({}),

@@ -203,7 +203,7 @@ function resources(random: Random): ScopeRuleResources {
 }
 
 const RULE: { readonly [Field in keyof Required<ScopeRule>]: Draw } = {
-  verbs: some(['get', 'delete', 'impersonate', 'update']),
+  verbs: some(['get', 'delete', 'impersonate']),
   resources: (random) => random.pick([[1], [1], [1, 2]]).map(() => resources(random)),
   resourceNames: names,
   namespaces: some(['', 'p-a', 'p-b']),

@@ -258,7 +258,7 @@ const TARGETS: readonly RequestTarget[] = [
   ]),
 ]
 
-const VERBS = ['get', 'delete', 'impersonate', 'watch', 'update']
+const VERBS = ['get', 'delete', 'impersonate', 'update']
 
 const RESOURCES: readonly (readonly [group: string, resource: string, subresource: string])[] = [
   ['', 'pods', ''],
