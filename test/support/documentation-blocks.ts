@@ -72,9 +72,8 @@ function stepsIn(block: string): readonly Step[] {
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, '<time>'],
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uid>'],
-  // The host and the uid of a leader, and the name of a claim's key.
+  // The host and the uid of a leader.
   [/[\w.-]+_<uid>/g, '<replica>'],
-  [/\b(claim(?:-[a-z0-9]+){2})-[a-z2-7]{8}\b/g, '$1-<random>'],
   // As pages write them, so that no secret scanner takes them for keys.
   [/pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g, 'pak_<secret>'],
   [/sha256:[0-9a-f]{64}/g, 'sha256:<hex>'],

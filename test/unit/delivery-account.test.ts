@@ -43,7 +43,7 @@ test('the account of the delivery process may do this to claims and to their key
   ])
 })
 
-test('in the platform namespace it reads two ConfigMaps by their names, and holds its own Lease (28.3)', () => {
+test('the account of the delivery process reads two ConfigMaps by their names, and holds its own Lease (28.3)', () => {
   const here = own.filter(({ namespace }) => namespace === 'platform-system')
   expect(new Set(here.map(({ resource, name }) => `${resource} ${name}`))).toEqual(
     new Set([
@@ -56,7 +56,7 @@ test('in the platform namespace it reads two ConfigMaps by their names, and hold
   expect(new Set(own.map(({ namespace }) => namespace))).toEqual(new Set(['', 'platform-system']))
 })
 
-test('it acts as no other, grants no rights, generates no key and records no identity (28.3)', () => {
+test('the account of the delivery process acts as no other, grants no rights, generates no key and records no identity (28.3)', () => {
   expect(own.length).toBeGreaterThan(20)
   const verbs = own.map(({ verb }) => verb)
   for (const verb of [
@@ -77,7 +77,7 @@ test('the manager, which signs, makes no key for anybody and names none as an ow
   expect(verbsOf('manager', 'accesskeyclaims')).toEqual([])
 })
 
-test('what an owner binds is less than role admin grants, and nothing that is shipped binds it but one component (28.4)', () => {
+test('the role that an owner binds is less than admin, and one component alone binds it (28.4)', () => {
   const texts = readdirSync(join(CONFIG, 'rbac')).map((file) =>
     readFileSync(join(CONFIG, 'rbac', file), 'utf8'),
   )

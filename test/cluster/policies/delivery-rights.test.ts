@@ -29,7 +29,7 @@ const send = sendAs(ours)
 const rulesIn = (kubeconfig: string, namespace: string): Promise<readonly string[]> =>
   rulesOf((path, body) => plane.raw<RulesReview>('POST', path, body, { kubeconfig }), namespace)
 
-/** The rights in a namespace, beside those of every account. */
+/** The rights in a namespace that not every account has. */
 async function grantedIn(namespace: string): Promise<readonly string[]> {
   const ofAll = await rulesIn(nobodys, namespace)
   return (await rulesIn(ours, namespace)).filter((rule) => !ofAll.includes(rule)).toSorted()

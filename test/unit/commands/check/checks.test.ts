@@ -45,10 +45,10 @@ describe('the Lease', () => {
   })
 
   const lease = (spec: LeaseSpec): object => ({ metadata: { name: 'x' }, spec })
-  test.each<{ readonly name: string; readonly held: object | null; readonly says: string }>([
+  test.each<{ readonly name: string; readonly stored: object | null; readonly says: string }>([
     {
       name: 'holds its Lease',
-      held: lease({
+      stored: lease({
         holderIdentity: 'delivery-a',
         leaseDurationSeconds: 15,
         renewTime: '2026-11-21T09:59:58.000000Z',
@@ -57,19 +57,19 @@ describe('the Lease', () => {
     },
     {
       name: 'holds none',
-      held: lease({}),
+      stored: lease({}),
       says: 'no delivery process holds Lease management-operator-delivery in namespace p',
     },
     {
       name: 'never ran',
-      held: null,
+      stored: null,
       says: 'there is no Lease management-operator-delivery in namespace p: is a delivery process running, with --leader-elect?',
     },
-  ])('a delivery process that $name (28.3)', async ({ held, says }) => {
+  ])('a delivery process that $name (28.3)', async ({ stored, says }) => {
     const asked: unknown[] = []
     const get = (_: unknown, ref: unknown) => {
       asked.push(ref)
-      return Promise.resolve(held)
+      return Promise.resolve(stored)
     }
     const client = { get } as unknown as KubeClient
     const { text, kind } = await checkDelivery(client, 'p', NOW_MS)
