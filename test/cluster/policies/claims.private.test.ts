@@ -122,17 +122,20 @@ describe('the finalizer of a claim (5.5, 28.6)', () => {
 
 describe('owners of a claim (5.5)', () => {
   test.each([
-    { by: 'writer', code: 422 },
-    { by: 'deleter', code: 201 },
+    {
+      by: 'writer',
+      code: 422,
+      says: /blockOwnerDeletion needs the verb delete on accesskeyclaims\/claim-\S+, which writer /,
+    },
+    { by: 'deleter', code: 201, says: /^$/ },
   ] as const)(
     '$by gets $code to a claim that blocks the deletion of a claim',
-    async ({ by, code }) => {
+    async ({ by, code, says }) => {
       const owner = ownedBy(await existing({}), { blockOwnerDeletion: true })
       const to = { metadata: { ownerReferences: [owner] }, spec: {} }
       const written = await send('create', { ...OF_WRITER, kubeconfig: kubeconfigOf(by), to })
-      const says = `setting blockOwnerDeletion needs the verb delete on accesskeyclaims/${owner.name}, which writer does not have`
-      const message: string = code === 422 ? expect.stringContaining(says) : ''
-      expect(written).toMatchObject({ code, message })
+      expect(written.code).toBe(code)
+      expect(written.message).toMatch(says)
     },
   )
 
