@@ -18,7 +18,7 @@ import {
   newName,
   secretsIn,
 } from './manifests/case-runner.ts'
-import { type PublishedKinds, exampleOf, fieldsOf } from './manifests/kind-schemas.ts'
+import { NEW_OBJECTS, type PublishedKinds, exampleOf, fieldsOf } from './manifests/kind-schemas.ts'
 
 const KINDS = [
   'OwnedAccessKey',
@@ -97,38 +97,7 @@ describe('kubectl get', () => {
     expect(secretsIn(shown + wide)).toEqual([])
   })
 
-  test.each([
-    {
-      kind: 'OwnedAccessKey',
-      short: 'oak',
-      columns: ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE'],
-    },
-    {
-      kind: 'DirectClusterEndpointToken',
-      short: 'dcet',
-      columns: ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE'],
-    },
-    {
-      kind: 'Config',
-      short: 'configs.management.platform.sh',
-      columns: ['NAME', 'READY', 'MAX TTL', 'AGE'],
-    },
-    {
-      kind: 'User',
-      short: 'users.management.platform.sh',
-      columns: ['NAME', 'READY', 'REASON', 'USERNAME', 'LAST SIGN-IN', 'AGE'],
-    },
-    {
-      kind: 'Team',
-      short: 'teams.management.platform.sh',
-      columns: ['NAME', 'READY', 'NAME', 'AGE'],
-    },
-    {
-      kind: 'AccessKeyClaim',
-      short: 'akc',
-      columns: ['NAME', 'READY', 'REASON', 'SECRET', 'EXPIRES', 'NEXT ROTATION', 'AGE'],
-    },
-  ])(
+  test.each(NEW_OBJECTS)(
     'shows a new $kind that no controller has observed as in progress (4.3)',
     async ({ kind, short, columns }) => {
       const name = newName()

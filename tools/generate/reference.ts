@@ -159,11 +159,12 @@ function range(least: number | undefined, most: number | undefined, unit = ''): 
   return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`
 }
 
-/** Rules of a field and of the entries of its list; an object with fields has its own section. */
+/** Rules of a field and of the entries of its list or map; an object with fields has its own section. */
 function fieldRules(place: Place): readonly string[] {
   if (objectIn(place)?.schema === place.schema) return []
   const { path, schema } = place
-  const entries = schema.items ? fieldRules({ path: `${path}[]`, schema: schema.items }) : []
+  const entry = schema.items ?? schema.additionalProperties
+  const entries = entry ? fieldRules({ path: `${path}[]`, schema: entry }) : []
   return [...rulesOf(place), ...entries]
 }
 

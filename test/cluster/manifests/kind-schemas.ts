@@ -53,3 +53,37 @@ export function exampleOf(schema: Schema): unknown {
   if (type === 'integer') return 7
   return type === 'boolean' ? true : 'text'
 }
+
+/** The short name of each kind, and the columns of `kubectl get`: an object without a status fills the first and the last. */
+export const NEW_OBJECTS = [
+  {
+    kind: 'OwnedAccessKey',
+    short: 'oak',
+    columns: ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE'],
+  },
+  {
+    kind: 'DirectClusterEndpointToken',
+    short: 'dcet',
+    columns: ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE'],
+  },
+  {
+    kind: 'Config',
+    short: 'configs.management.platform.sh',
+    columns: ['NAME', 'READY', 'MAX TTL', 'AGE'],
+  },
+  {
+    kind: 'User',
+    short: 'users.management.platform.sh',
+    columns: ['NAME', 'READY', 'REASON', 'USERNAME', 'LAST SIGN-IN', 'AGE'],
+  },
+  {
+    kind: 'Team',
+    short: 'teams.management.platform.sh',
+    columns: ['NAME', 'READY', 'NAME', 'AGE'],
+  },
+  {
+    kind: 'AccessKeyClaim',
+    short: 'akc',
+    columns: ['NAME', 'READY', 'REASON', 'SECRET', 'EXPIRES', 'NEXT ROTATION', 'AGE'],
+  },
+]

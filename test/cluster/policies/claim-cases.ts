@@ -41,7 +41,7 @@ interface Case {
   readonly marked?: true
   /** Why it is refused: the field, the name in it, and the resource without the verb impersonate; absent = allowed. */
   readonly lacks?: readonly [field: string, named: string, right: string]
-  /** The claim names somebody, too, when the group is left out. */
+  /** The claim has another name, too, when the group is left out. */
   readonly namesOther?: true
   /** The groups are more than a policy can check. */
   readonly tooMany?: true
@@ -84,8 +84,8 @@ const OF_OTHER = ['subject', 'claim:shop:other', 'users/claim:shop:other'] as co
 
 // biome-ignore format: a table
 const BY_WRITER: readonly Case[] = [
-  { name: 'a claim that names nobody', to: {} },
-  { name: 'a claim that names nobody, in empty strings', to: { user: '', team: '', subject: '', groups: [] } },
+  { name: 'a claim without names', to: {} },
+  { name: 'a claim without names, in empty strings', to: { user: '', team: '', subject: '', groups: [] } },
   { name: 'a claim of a user', to: ADA, lacks: OF_ADA },
   { name: 'a claim of the caller', to: { user: 'claimWriter' }, lacks: ['user', 'user claimWriter', 'users/claimWriter'] },
   { name: 'a claim of a team', to: { team: 'ops' }, lacks: OF_OPS },
@@ -94,7 +94,7 @@ const BY_WRITER: readonly Case[] = [
   { name: 'a claim in a group', to: { groups: ['dev'] }, lacks: OF_DEV },
   { name: 'a claim in 17 groups', to: { groups: [...MAX_GROUPS, 'dev'] }, tooMany: true },
   { name: 'the user of a claim to none', from: { ...ADA, groups: ['dev'] }, to: {} },
-  { name: 'another field of a claim that names nobody', from: {}, to: {}, beside: { rotateAfter: 600, suspend: true } },
+  { name: 'another field of a claim without names', from: {}, to: {}, beside: { rotateAfter: 600, suspend: true } },
   { name: 'the user of a claim from none', from: {}, to: ADA, lacks: OF_ADA },
   { name: 'the user of a claim to another', from: ADA, to: { user: 'bob' }, lacks: ['user', 'user bob', 'users/bob'] },
   { name: 'the Secret of a claim of a user', from: ADA, to: ADA, beside: { secret: { data: { mine: '$(KEY)' } } }, lacks: OF_ADA },
@@ -139,7 +139,7 @@ const BY_DELEGATE: readonly Case[] = [
   { name: 'the lifetime of the key of a user', from: ADA, to: { ...ADA, ttl: 600 } },
 ]
 
-/** Each way to name somebody in a claim, and to change a claim that does, by callers with and without the right. */
+/** Each name in a claim, and each change of a claim with names, by callers with and without the right. */
 export const claimRows: readonly Row<Caller>[] = [
   ...rowsOf('claimWriter', BY_WRITER),
   ...rowsOf('ada', [
@@ -188,7 +188,7 @@ export function claimLabelRows<By extends string>(writer: By, delegate: By): rea
     { name: 'the label of claims to another', by: writer, from: labelled('a'), to: labelled('b'), refused: KEEP },
     { name: 'the label of claims to none', by: writer, from: labelled('a'), to: UNLABELLED, refused: KEEP },
     { name: 'an empty label of claims to none', by: writer, from: labelled(''), to: UNLABELLED, refused: KEEP },
-    { name: 'another label beside that of claims', by: writer, from: labelled('a'), to: labelled('a', { note: 'changed' }) },
+    { name: 'another label beside the one of claims', by: writer, from: labelled('a'), to: labelled('a', { note: 'changed' }) },
     { name: 'an object with the label of claims', by: delegate, to: labelled('a') },
     { name: 'the label of claims to another', by: delegate, from: labelled('a'), to: labelled('b') },
     { name: 'the label of claims to none', by: delegate, from: labelled('a'), to: UNLABELLED },

@@ -57,7 +57,7 @@ describe('whom a claim acts as (28.2, K1, K2)', () => {
     { name: 'with more behind it', subject: (name: string) => `claim:default:${name}x` },
     { name: 'in other letters', subject: (name: string) => `CLAIM:default:${name}` },
     { name: 'without its name', subject: () => 'claim:default:' },
-  ])('its own subject $name is that of another', async ({ subject }) => {
+  ])('its own subject $name is another subject', async ({ subject }) => {
     const named = uniqueName('own')
     const to = { spec: { key: { subject: subject(named) } } }
     const says = `naming ${subject(named)} needs the verb impersonate on users/${subject(named)}, which claimWriter does not have; leave it out, and the key acts as claim:default:${named}, or have that granted`
@@ -68,7 +68,7 @@ describe('whom a claim acts as (28.2, K1, K2)', () => {
     })
   })
 
-  test('the name that the API server makes is that of its own subject', async () => {
+  test('the name that the API server makes is in its own subject', async () => {
     const object = claim({ generateName: 'made-' }, { key: { user: 'ada' } })
     const by = { kubeconfig: kubeconfigOf('claimWriter') }
     const path = pathOf(ACCESS_KEY_CLAIMS, { namespace: NAMESPACE })
@@ -78,7 +78,7 @@ describe('whom a claim acts as (28.2, K1, K2)', () => {
   })
 
   test.each(CHANGES.filter((way) => way !== 'kubectl apply'))(
-    'a write to status by %s changes nothing else, and names nobody',
+    'a write to status by %s changes nothing else, and adds no name',
     async (way) => {
       const from = { metadata: { finalizers: [REVOKE_FINALIZER] }, spec: { key: { ttl: 600 } } }
       const to = { metadata: {}, spec: { key: { user: 'ada' } } }
@@ -89,7 +89,7 @@ describe('whom a claim acts as (28.2, K1, K2)', () => {
     },
   )
 
-  test('a claim that names somebody is deleted, and its finalizer set, by whoever may write it', async () => {
+  test('a claim with names is deleted, and its finalizer set, by whoever may write it', async () => {
     const { metadata } = await existing({ key: { user: 'ada', groups: ['dev'] } })
     const path = pathOf(ACCESS_KEY_CLAIMS, metadata)
     const by = { kubeconfig: kubeconfigOf('claimWriter') }

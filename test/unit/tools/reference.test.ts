@@ -9,7 +9,10 @@ const CRDS = join(import.meta.dirname, '../../../crds')
 const pages = referencePages()
 const all = [...pages.values()].join('\n')
 /** Without Markdown escapes. */
-const bare = all.replaceAll(/\\([*|[\]])/g, '$1')
+const bare = all
+  .replaceAll(/\\([*|[\]])/g, '$1')
+  .replaceAll('&lt;', '<')
+  .replaceAll('&gt;', '>')
 
 /** Names of all fields and all messages of a schema, at any depth. */
 function textsIn(schema: Schema): readonly string[] {
