@@ -83,15 +83,15 @@ export function plan(facts: ClaimFacts): ClaimStep {
   return { kind: 'nothing' }
 }
 
-const isHeld = ({ claim }: ClaimFacts): boolean => claim.finalizers.includes(REVOKE_FINALIZER)
+const isAdopted = ({ claim }: ClaimFacts): boolean => claim.finalizers.includes(REVOKE_FINALIZER)
 
 function release(facts: ClaimFacts): ClaimStep | null {
   if (!facts.claim.isDeleting) return null
-  return { kind: isHeld(facts) ? 'release' : 'nothing' }
+  return { kind: isAdopted(facts) ? 'release' : 'nothing' }
 }
 
 function adopt(facts: ClaimFacts): ClaimStep | null {
-  return isHeld(facts) ? null : { kind: 'adopt' }
+  return isAdopted(facts) ? null : { kind: 'adopt' }
 }
 
 /** A claim without a place has no look at its namespace. */

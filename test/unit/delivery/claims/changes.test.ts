@@ -4,7 +4,7 @@ import { CLAIM_LABEL, EXPIRES_ANNOTATION, ROTATE_ANNOTATION } from '../../../../
 import { editSecret } from '../../../support/delivery/secret-edits.ts'
 import { CLAIM_UID } from '../../../support/delivery/claim-facts.ts'
 import {
-  DeliveryWorld,
+  type DeliveryWorld,
   deliveredWorld,
   expectDelivered,
 } from '../../../support/delivery/delivery-world.ts'

@@ -37,8 +37,15 @@ function said(step: ClaimStep): string {
       return `deliver ${step.token?.name ?? step.key.name}`
     case 'publish':
       return `publish ${step.status.conditions[0]?.reason}`
-    default:
+    case 'nothing':
+    case 'adopt':
+    case 'release':
+    case 'look':
+    case 'abandon':
+    case 'label':
       return step.kind
+    default:
+      return step satisfies never
   }
 }
 
@@ -84,7 +91,7 @@ describe('the steps of a first delivery (28.3)', () => {
     expect(said(plan(claimFacts({ ...nothing, ...parts })))).toBe(step)
   })
 
-  test('what was published needs no other write: it waits until the key is due (28.8)', () => {
+  test('a published status needs no other write: the claim waits until its key is due (28.8)', () => {
     expect(planned({})).toBe(`wait until ${DUE_SECONDS}`)
   })
 
@@ -190,7 +197,7 @@ describe('the steps for elders and strays (28.3, 28.5)', () => {
     { name: 'with overlap 0 it ends when the Secret is written', ...named(0), ...justDelivered, step: 'end elder: replaced' },
     { name: 'it ends after the overlap', ...named(60), nowMs: after(62), step: 'end elder: replaced' },
     { name: 'and not before', ...named(60), nowMs: after(61), step: 'wait until 62' },
-    { name: 'the eldest of two ends at once', keys: [key, elder, eldest], published: { ...named().published, previous: { name: 'eldest' }, key: { name: 'elder' } } as never, step: 'end eldest: replaced' },
+    { name: 'the eldest of two ends at once', keys: [key, elder, eldest], published: { ...named().published, previous: { name: 'eldest' }, key: { name: 'elder' } }, step: 'end eldest: replaced' },
     { name: 'one that acts as another ends at once', ...named(), keys: [key, claimKey('elder', { spec: { subject: '', user: 'ada' } })], step: 'end elder: replaced' },
     { name: 'one that was delivered as a token ends at once', ...named(), keys: [key, claimKey('elder', { delivers: 'Token' })], step: 'end elder: replaced' },
     { name: 'none ends before its successor is delivered', ...named(0), ...justDelivered, secret: 'missing', keys: [elder], nowMs: after(40), step: 'make a key: secret_changed' },
@@ -234,7 +241,7 @@ describe('the steps for what needs no new credential (28.5)', () => {
   test.each<FactsParts & { readonly name: string }>([
     { name: 'a wider scope', ...spec({ suspend: true }), keys: [claimKey('key', { spec: { subject: '', user: 'ada', scope: {} } })] },
     { name: 'a longer lifetime', ...spec({ suspend: true }), keys: [claimKey('key', { spec: { subject: '', user: 'ada', ttl: 600 } })] },
-  ])('a key that acts as another than is asked for gets no $name (28.2)', ({ name: _, ...parts }) => {
+  ])('a key that acts as another than is asked for gets no $name (28.2)', ({ ...parts }) => {
     expect(planned({ ...parts, secret: { expires: '' } })).not.toContain('limit')
   })
 })
@@ -261,7 +268,7 @@ describe('nothing is written twice (28.8)', () => {
     { name: 'suspended', ...spec({ suspend: true }) },
     { name: 'disabled', keys: [claimKey('key', { spec: { disabled: true }, reason: 'Disabled' })] },
     { name: 'of a disabled user', keys: [claimKey('key', { reason: 'UserDisabled' })] },
-    { name: 'with an elder', keys: [KEY, claimKey('elder', { createdAt: -50 })], published: { previous: { name: 'elder' } } as never },
+    { name: 'with an elder', keys: [KEY, claimKey('elder', { createdAt: -50 })], published: { previous: { name: 'elder' } } },
     { name: 'suspended without a Secret', ...spec({ suspend: true }), secret: 'missing', keys: [] },
     { name: 'suspended with an ended key', ...spec({ suspend: true }), keys: [], secret: {} },
     { name: 'with a token', ...token, keys: [owner], tokens: [claimToken('token')], secret: { token: 'token', expires: textAfter(86_400) } },
@@ -270,7 +277,7 @@ describe('nothing is written twice (28.8)', () => {
     { name: 'in a refused namespace', placeFault: { reason: 'NamespaceRefused', message: 'No.' } },
     { name: 'with a lifetime that is too short', caps: { maxTtlSeconds: 60, loginTtlSeconds: null }, secret: { expires: textAfter(60) } },
     { name: 'with an unknown gateway', ...spec({ secret: { data: { a: '$(SERVER)' } } }), server: null },
-  ])('$name', ({ name: _, ...parts }) => {
+  ])('$name', ({ ...parts }) => {
     const first = plan(claimFacts(parts))
     if (first.kind !== 'publish') throw new Error(`the step is to ${said(first)}`)
     const published = { ...parts, published: first.status }
@@ -279,7 +286,7 @@ describe('nothing is written twice (28.8)', () => {
   })
 })
 
-test('what was delivered is in the status before another is made, whatever is asked (28.5)', () => {
+test('a delivery is in the status before another key is made, whatever is asked (28.5)', () => {
   const fresh = claimKey('fresh', { createdAt: 40, annotations: { [ROTATE_ANNOTATION]: 'now' } })
   const again = { metadata: { annotations: { [ROTATE_ANNOTATION]: 'again' } } }
   const secret = { keyID: keyIdOf(fresh), expires: textAfter(40 + 2_592_000) }
