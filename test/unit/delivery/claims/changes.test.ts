@@ -115,7 +115,7 @@ describe('what is asked for reaches the Secret (28.5)', () => {
     },
   )
 
-  test('a deleted key is made anew, a disabled one is not until it is asked for', async () => {
+  test('a deleted key is made again, a disabled one is not until it is asked for', async () => {
     const world = await deliveredWorld()
     await world.run(60)
     for (const key of world.keys) world.server.remove('ownedaccesskeys', key)

@@ -95,7 +95,7 @@ describe('the steps of a first delivery (28.3)', () => {
     expect(planned({})).toBe(`wait until ${DUE_SECONDS}`)
   })
 
-  test('a claim that is deleted lets its keys go, and then is nobody else held up (28.6)', () => {
+  test('a claim that is deleted lets its keys go, and then holds up no other (28.6)', () => {
     const metadata = { deletionTimestamp: textAfter(5) }
     expect(planned({ claim: { metadata }, secret: 'unknown' })).toBe('release')
     expect(planned({ claim: { metadata: { ...metadata, finalizers: [] } } })).toBe('nothing')
@@ -168,7 +168,7 @@ describe('the steps for a token (28.3, 28.5)', () => {
     { name: 'an elder token ends 5 s after its own end', tokens: [claimToken('old', { createdAt: -86_380 }), token], nowMs: after(25), step: 'end old: replaced' },
     { name: 'and is left to the manager until then', tokens: [claimToken('old', { createdAt: -86_380 }), token], nowMs: after(24), step: 'wait until 25' },
     { name: 'the second elder token ends at once', tokens: [claimToken('old', { createdAt: -20 }), claimToken('older', { createdAt: -30 }), token], step: 'end older: replaced' },
-    { name: 'a token that nobody has got ends at once', tokens: [token, claimToken('stray', { createdAt: 9 })], step: 'end stray: stray' },
+    { name: 'a token that was never delivered ends at once', tokens: [token, claimToken('stray', { createdAt: 9 })], step: 'end stray: stray' },
   ])('$name', ({ step, ...differing }) => {
     expect(planned({ ...parts, published, ...differing })).toBe(step)
   })
@@ -203,7 +203,7 @@ describe('the steps for elders and strays (28.3, 28.5)', () => {
     { name: 'none ends before its successor is delivered', ...named(0), ...justDelivered, secret: 'missing', keys: [elder], nowMs: after(40), step: 'make a key: secret_changed' },
     { name: 'none ends while the key in the Secret is gone', ...named(0), ...justDelivered, keys: [elder], nowMs: after(40), step: 'make a key: key_deleted' },
     { name: 'none ends while the Secret is not read', ...named(0), ...justDelivered, secret: 'unknown', nowMs: after(40), step: 'look' },
-    { name: 'a key that nobody has got ends at once', keys: [key, claimKey('stray')], step: 'end stray: stray' },
+    { name: 'a key that was never delivered ends at once', keys: [key, claimKey('stray')], step: 'end stray: stray' },
     { name: 'but not what is under way', claim: asked, keys: [key, NEW], attempt: attempt(), step: 'deliver new' },
     { name: 'and not while the Secret is not read', keys: [key, claimKey('stray')], secret: 'unknown', step: 'look' },
   ])('$name', ({ step, ...parts }) => {

@@ -224,7 +224,7 @@ describe('the fields of status (28.7)', () => {
     expect(statusOf(atRest(delivered)).secretDigest).toBe('other')
   })
 
-  test('stay while the Secret cannot be read, but for the next rotation, which nobody makes', () => {
+  test('stay while the Secret cannot be read, but for the next rotation, which is not made', () => {
     const { nextRotation: _, ...known } = REST
     const status = statusOf(
       atRest({ secret: 'unknown', keys: [], fault: faulty('DeliveryForbidden') }),
