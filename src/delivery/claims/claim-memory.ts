@@ -2,7 +2,7 @@
 // plaintext of a key that is under way.
 import { type SecretState, UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
 import type { DeliveryAttempt } from './attempt.ts'
-import type { DeliveryFault } from './facts.ts'
+import type { DeliveryFault, LabelWrite } from './facts.ts'
 
 /** The memory of one claim. */
 export interface ClaimRecord {
@@ -11,6 +11,8 @@ export interface ClaimRecord {
   attempt: DeliveryAttempt | null
   /** The last refusal of the API server; null = the last try went well. */
   fault: DeliveryFault | null
+  /** The last write of labels and annotations; null = this process has made none. */
+  labelled: LabelWrite | null
 }
 
 /** The memory of all claims, by their uids: a claim of the same name that is made later starts with an empty record. */
@@ -21,7 +23,12 @@ export class ClaimMemory {
   of({ uid }: { readonly uid: string }): ClaimRecord {
     const found = this.#records.get(uid)
     if (found) return found
-    const record: ClaimRecord = { secret: UNKNOWN_SECRET, attempt: null, fault: null }
+    const record: ClaimRecord = {
+      secret: UNKNOWN_SECRET,
+      attempt: null,
+      fault: null,
+      labelled: null,
+    }
     this.#records.set(uid, record)
     return record
   }

@@ -92,5 +92,6 @@ export async function relabel(facts: ClaimFacts, view: SecretView, deps: ClaimDe
   record.secret = UNKNOWN_SECRET
   const objectWith = (data: Claim['secret']['data']): NamedObject =>
     claimedSecret(claim, { keyID, token, expires, template }, data)
+  record.labelled = { generation: claim.generation, atMs: facts.nowMs }
   record.secret = await labelSecret(claim, view, objectWith, deps)
 }

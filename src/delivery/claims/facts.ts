@@ -32,6 +32,14 @@ export interface DeliveryFault extends ClaimFault {
   readonly retryMs: number
 }
 
+/** A write of labels and annotations of a Secret. */
+export interface LabelWrite {
+  /** Generation of the claim at that time. */
+  readonly generation: number
+  /** Epoch milliseconds. */
+  readonly atMs: number
+}
+
 /** The claim, its keys and tokens, and its place. */
 export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
   readonly secret: SecretState
@@ -45,6 +53,8 @@ export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
   readonly placeFault: ClaimFault | null
   /** The last refusal by the API server, until the write is tried again; null = there is none. */
   readonly fault: DeliveryFault | null
+  /** null = this process has written no labels. */
+  readonly labelled: LabelWrite | null
   /** The gateway's address; null = it is unknown. */
   readonly server: ServerAddress | null
 }

@@ -43,6 +43,7 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
     caps: deps.caps(),
     placeFault: placeFaultOf(claim, stores.claims, places),
     fault: faultIn(record, claim, nowMs),
+    labelled: record.labelled,
     server,
     nowMs,
   }

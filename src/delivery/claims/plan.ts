@@ -83,18 +83,18 @@ export function plan(facts: ClaimFacts): ClaimStep {
   return { kind: 'nothing' }
 }
 
-const isHeld = ({ claim }: ClaimFacts): boolean => claim.finalizers.includes(REVOKE_FINALIZER)
+const isAdopted = ({ claim }: ClaimFacts): boolean => claim.finalizers.includes(REVOKE_FINALIZER)
 
 /** A claim that finalizers of others hold says that it ends; without any it is gone. */
 function release(facts: ClaimFacts): ClaimStep | null {
   const { isDeleting, finalizers } = facts.claim
   if (!isDeleting) return null
-  if (isHeld(facts)) return { kind: 'release' }
+  if (isAdopted(facts)) return { kind: 'release' }
   return (finalizers.length === 0 ? null : publish(facts)) ?? { kind: 'nothing' }
 }
 
 function adopt(facts: ClaimFacts): ClaimStep | null {
-  return isHeld(facts) ? null : { kind: 'adopt' }
+  return isAdopted(facts) ? null : { kind: 'adopt' }
 }
 
 /** A claim without a place has no look at its namespace. */
@@ -167,14 +167,19 @@ function replace(facts: ClaimFacts): ClaimStep | null {
   return owner === null ? null : { kind: 'makeToken', replacement, owner }
 }
 
+/** A key or token that the watch has not shown by then was deleted before it could. */
+const SEEN_WITHIN_MS = 120_000
+
 /** Whether the credential under way was ended by others, or would not be as it is asked for now. */
 function isOutdated(
-  { claim, attemptKey, attemptToken }: ClaimFacts,
+  { claim, attemptKey, attemptToken, nowMs }: ClaimFacts,
   attempt: DeliveryAttempt,
   replacement: Replacement,
 ): boolean {
   if (attempt.isTokenOnly && !replacement.isTokenOnly) return true
   if (isLost(attempt.key, attemptKey) || isLost(attempt.token, attemptToken)) return true
+  const isUnseen = !attempt.key.isSeen || attempt.token?.isSeen === false
+  if (isUnseen && nowMs >= attempt.startedMs + SEEN_WITHIN_MS) return true
   if (attemptToken !== null && claim.token !== null && !isTokenAsked(attemptToken, claim.token))
     return true
   return (
@@ -207,10 +212,15 @@ function goOn(
   return { kind: 'deliver', attempt, key: attemptKey, token: attemptToken }
 }
 
+/** A webhook that changes what is written would keep a claim writing without end. */
+const LABEL_AGAIN_AFTER_MS = 60_000
+
 /** Labels and annotations that differ from the spec, and a Secret that the claim does not own. */
 function label(facts: ClaimFacts): ClaimStep | null {
-  const { secret, claim, fault, holdings } = facts
+  const { secret, claim, fault, holdings, labelled, nowMs } = facts
   if (secret.kind !== 'held' || fault !== null || holdings.key === null) return null
+  const isTried = labelled?.generation === claim.generation
+  if (isTried && nowMs < labelled.atMs + LABEL_AGAIN_AFTER_MS) return null
   const { view } = secret
   const expires = expiresOf(facts)
   const isAsAsked =
@@ -249,12 +259,14 @@ function awaitChange(facts: ClaimFacts): ClaimStep | null {
 
 /** When to plan again without any event. */
 function wakeMsOf(facts: ClaimFacts): number | null {
-  const { holdings, attempt, fault, nowMs } = facts
+  const { holdings, attempt, fault, labelled, nowMs } = facts
   const { key, elderKeys, elderTokens } = holdings
   const isDelivered = key !== null
   const times = [
     fault?.retryMs ?? null,
     attempt === null ? null : attempt.startedMs + SHOWN_AFTER_MS,
+    attempt === null ? null : attempt.startedMs + SEEN_WITHIN_MS,
+    labelled === null ? null : labelled.atMs + LABEL_AGAIN_AFTER_MS,
     attempt === null || attempt.readySinceMs === null
       ? null
       : attempt.readySinceMs + ACCEPTED_AFTER_MS,

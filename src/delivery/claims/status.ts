@@ -53,15 +53,9 @@ function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
   return facts.secret.kind === 'unknown' ? lastKnown(facts.claim.published) : deliveredFields(facts)
 }
 
-/** The delivery as status has it already: the Secret cannot be read. */
+/** The delivery as status has it already: the Secret cannot be read. A rotation that is due is overdue from then on. */
 function lastKnown(published: PublishedClaim): AccessKeyClaimStatus {
-  const {
-    observedGeneration: _,
-    conditions: __,
-    identity: ___,
-    nextRotation: ____,
-    ...known
-  } = published
+  const { observedGeneration: _, conditions: __, identity: ___, ...known } = published
   return known
 }
 

@@ -1,14 +1,13 @@
 // What the plan of a claim knows, for tables: a claim at rest, and what a row changes of it.
 import { hash } from 'node:crypto'
 import type { AccessKeyClaim, AccessKeyClaimStatus } from '../../../src/api/accesskeyclaim.gen.ts'
-import type { DirectClusterEndpointToken } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import {
   CLAIM_LABEL,
   CREATED_ANNOTATION,
   DELIVERS_ANNOTATION,
   REVOKE_FINALIZER,
 } from '../../../src/api/names.ts'
-import type { KubeObject } from '../../../src/api/objects.ts'
+import type { Condition } from '../../../src/api/objects.ts'
 import type { ClaimFacts } from '../../../src/delivery/claims/facts.ts'
 import { statusOf } from '../../../src/delivery/claims/status.ts'
 import { keyIdOf } from '../../../src/domain/accesskey/access-key.ts'
@@ -35,7 +34,10 @@ const madeForClaim = {
 }
 
 /** A status with condition Ready, all of it the manager's. */
-const readyStatus = (reason: string, message: string) => ({
+const readyStatus = (
+  reason: string,
+  message: string,
+): { readonly conditions: readonly Condition[] } => ({
   conditions: [
     {
       type: 'Ready',
@@ -119,8 +121,8 @@ export function claimToken(name: string, parts: ClaimTokenParts = {}): TokenOfCl
       ...(parts.deletedAt === undefined ? {} : { deletionTimestamp: textAfter(parts.deletedAt) }),
     },
     spec: { ttl, ...(scope ? { scope } : {}) },
-    status: status as KubeObject['status'] & object,
-  } as Parts<DirectClusterEndpointToken>)
+    status,
+  })
   return tokenOfClaim(object)
 }
 
@@ -177,6 +179,7 @@ export function claimFacts(parts: FactsParts = {}): ClaimFacts {
     caps: { maxTtlSeconds: null, loginTtlSeconds: null },
     placeFault: null,
     fault: null,
+    labelled: null,
     server: { url: 'https://gateway.example.com/kubernetes/management', ca: null },
     nowMs: after(10),
     ...parts,

@@ -330,6 +330,6 @@ function callOf({
     isDryRun: searchParams.get('dryRun') === 'All',
     query: searchParams,
     contentType: (headers as { 'content-type'?: string })['content-type'] ?? '',
-    body: body === undefined ? undefined : JSON.parse(String(body)),
+    body: body === undefined ? undefined : JSON.parse(body as string),
   }
 }

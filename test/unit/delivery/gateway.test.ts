@@ -80,7 +80,7 @@ function followed({
         configObject({
           metadata: { resourceVersion: String(version) },
           status: platformHost === undefined ? {} : { platformHost },
-        } as never),
+        }),
       )
     },
     setAuthority: (pem: string | undefined, name = 'platform-gateway-ca') => {

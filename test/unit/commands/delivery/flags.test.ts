@@ -77,8 +77,7 @@ describe('flags of delivery (28.3)', () => {
     { line: 'deploy', fault: 'deploy' },
   ])('$line is a fault', ({ line, fault }) => {
     const invocation = read(line)
-    expect(invocation.kind).not.toBe('run')
-    if (invocation.kind !== 'run') expect(invocation.text).toContain(fault)
+    expect(invocation.kind === 'run' ? '' : invocation.text).toContain(fault)
   })
 
   test('every fault is named, not only the first', () => {

@@ -220,8 +220,7 @@ function mayBeDeleted(key: AccessKey, when: KeyPlanInput): boolean {
   const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
   const isPublished = findCondition(key.published.conditions, 'Ready')?.status === 'False'
   const isAwaited = key.isOfClaim && key.isDisabled
-  const isKept =
-    isAwaited || key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
+  const isKept = isAwaited || key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
   const isAnnounced = isPublished && key.published.removalTimestamp !== undefined
   return isOver && (isAnnounced || key.isOfClaim) && !isKept
 }

@@ -4,7 +4,7 @@ import { CLAIM_LABEL, EXPIRES_ANNOTATION, ROTATE_ANNOTATION } from '../../../../
 import { editSecret } from '../../../support/delivery/secret-edits.ts'
 import { CLAIM_UID } from '../../../support/delivery/claim-facts.ts'
 import {
-  DeliveryWorld,
+  type DeliveryWorld,
   deliveredWorld,
   expectDelivered,
 } from '../../../support/delivery/delivery-world.ts'
@@ -115,7 +115,7 @@ describe('what is asked for reaches the Secret (28.5)', () => {
     },
   )
 
-  test('a deleted key is made anew, a disabled one is not until it is asked for', async () => {
+  test('a deleted key is made again, a disabled one is not until it is asked for', async () => {
     const world = await deliveredWorld()
     await world.run(60)
     for (const key of world.keys) world.server.remove('ownedaccesskeys', key)

@@ -24,7 +24,7 @@ describe('the pace of keys (28.5)', () => {
     expect(slots.reserve('a', 5000)).toBe(5200)
   })
 
-  test('after a pause there is one at once, and none is saved up', () => {
+  test('a claim has a slot at once after a pause, and none is saved up', () => {
     const slots = new KeySlots(10)
     slots.reserve('a', 5000)
     expect(slots.reserve('b', 60_000)).toBe(60_000)

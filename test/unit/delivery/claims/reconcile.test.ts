@@ -166,7 +166,7 @@ describe('rotation by age (28.5, 28.8)', () => {
     60_000,
   )
 
-  test('between rotations, at a restart and at a resync nothing is written (28.8)', async () => {
+  test('the process writes nothing between rotations, at a restart and at a resync (28.8)', async () => {
     const world = await deliveredWorld()
     const before = world.server.writes().length
     await world.run(10 * DAY)

@@ -124,7 +124,7 @@ describe('what makes a claim look at its Secret again (28.4)', () => {
     expect(enqueued).toEqual(looks ? ['shop/deploy'] : [])
   })
 
-  test('not that it is missing, where that is known: what keeps it from being made has its own pace', async () => {
+  test('a Secret that is known to be missing is not looked at: what keeps it from being made has its own pace', async () => {
     const world = new DeliveryWorld()
     world.server.faultOf = ({ isDryRun }) => (isDryRun ? { code: 422, reason: 'Invalid' } : null)
     await world.run(10)

@@ -29,7 +29,7 @@ describe('a key of a claim (28.3)', () => {
     expect(clear).toMatchObject({ claimUid: '', claimKey: '' })
   })
 
-  test('whose spec the schema refuses equals no claim, so that it is written anew', () => {
+  test('whose spec the schema refuses equals no claim, so that it is written again', () => {
     const odd = withSpec({ user: 1, groups: 'dev', displayName: {}, ttl: -1, scope: 'all' })
     expect(odd).toMatchObject({ user: '', groups: [], displayName: '', ttlSeconds: 0, scope: {} })
   })

@@ -52,10 +52,10 @@ describe('what is replaced at once (28.5)', () => {
     { name: 'a Secret whose data others have changed', secret: { dataDigest: 'other' }, made: 'secret_changed' },
     { name: 'a Secret whose annotation key-id is gone', secret: { keyID: '' }, made: 'key_deleted' },
     { name: 'nothing while the Secret is not read', secret: 'unknown', made: null },
-    { name: 'no key that somebody disabled', keys: [disabled], made: null },
+    { name: 'no key that a person disabled', keys: [disabled], made: null },
     { name: 'no disabled key that is due', keys: [disabled], nowMs: after(29 * 86_400), made: null },
     { name: 'no disabled key whose Secret others have changed', keys: [disabled], secret: { dataDigest: 'other' }, made: null },
-    { name: 'no disabled key although somebody else is asked for', keys: [disabled], ...spec({ key: { user: 'ada' } }), made: null },
+    { name: 'no disabled key although another user is asked for', keys: [disabled], ...spec({ key: { user: 'ada' } }), made: null },
     { name: 'a disabled key by annotation', keys: [disabled], claim: asked, made: 'requested' },
     { name: 'nothing of a suspended claim', claim: { ...asked, spec: { suspend: true } }, keys: [], secret: 'missing', made: null },
     { name: 'no limits', ...spec({ key: { ttl: 600, displayName: 'CI', description: 'x', scope: {} } }), made: null },
@@ -77,9 +77,9 @@ describe('what is replaced at once (28.5)', () => {
   // biome-ignore format: a table
   test.each<FactsParts & { readonly name: string; readonly made: string }>([
     { name: 'asked for and deleted', claim: asked, secret: 'missing', made: 'requested' },
-    { name: 'deleted, and somebody else is asked for', ...spec({ key: { user: 'ada' } }), keys: [], made: 'key_deleted' },
+    { name: 'deleted, and another user is asked for', ...spec({ key: { user: 'ada' } }), keys: [], made: 'key_deleted' },
     { name: 'changed by others, and from something else', secret: { dataDigest: 'other', template: 'other' }, made: 'secret_changed' },
-    { name: 'somebody else as a token', ...spec({ key: { user: 'ada' }, token: {} }), made: 'identity_changed' },
+    { name: 'another user, as a token', ...spec({ key: { user: 'ada' }, token: {} }), made: 'identity_changed' },
     { name: 'another template, and due', secret: { template: 'other' }, nowMs: after(DUE_SECONDS), made: 'data_changed' },
   ])('the first cause is named of two: $name', ({ made, ...parts }) => {
     expect(replacementWith(parts)).toBe(made)
@@ -103,10 +103,13 @@ describe('a key whose person, team or owner is not good is not replaced (24.2, 2
     expect(replacementWith({ keys, ...spec({ key: { user: 'ben' } }) })).toBe('identity_changed')
   })
 
-  test.each(['Expired', 'KeyConflict', 'Pending', ''])('but is with reason "%s"', (reason) => {
-    const keys = [claimKey('key', { reason })]
-    expect(replacementWith({ keys, nowMs: after(29 * 86_400) })).toBe('due')
-  })
+  test.each(['Expired', 'KeyConflict', 'Pending', ''])(
+    'a key with reason "%s" is replaced when it is due',
+    (reason) => {
+      const keys = [claimKey('key', { reason })]
+      expect(replacementWith({ keys, nowMs: after(29 * 86_400) })).toBe('due')
+    },
+  )
 })
 
 describe('a token of the same key is enough (28.5)', () => {
@@ -160,7 +163,7 @@ describe('when it is due (28.5)', () => {
   })
 })
 
-test('what is in the Secret is ours until status names it: a crash between the two replaces nothing (28.3)', () => {
+test('a crash between Secret and status replaces nothing (28.3)', () => {
   const second = claimKey('second', { createdAt: 5 })
   const secret = { keyID: keyIdOf(second), dataDigest: 'of the second' }
   expect(replacementWith({ keys: [KEY, second], secret })).toBeNull()

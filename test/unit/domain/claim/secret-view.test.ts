@@ -106,7 +106,7 @@ describe('the view of a Secret (28.4)', () => {
     expect(ownedData(SECRET as Secret)).toEqual({})
   })
 
-  test('what was created counts as applied afterwards, and the fields of others stay theirs', () => {
+  test('fields that were created count as applied afterwards, and fields of others stay theirs', () => {
     const both = merged(
       created(SECRET, DELIVERY_FIELD_MANAGER),
       { data: { theirs: 'eA==' } },
