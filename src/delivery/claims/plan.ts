@@ -251,7 +251,7 @@ function awaitChange(facts: ClaimFacts): ClaimStep | null {
 function wakeMsOf(facts: ClaimFacts): number | null {
   const { holdings, attempt, fault, nowMs } = facts
   const { key, elderKeys, elderTokens } = holdings
-  const isHeld = key !== null
+  const hasSuccessor = key !== null
   const times = [
     fault?.retryMs ?? null,
     attempt === null ? null : attempt.startedMs + SHOWN_AFTER_MS,
@@ -260,8 +260,8 @@ function wakeMsOf(facts: ClaimFacts): number | null {
       : attempt.readySinceMs + ACCEPTED_AFTER_MS,
     replacementIn(facts) === null ? nextRotationMs(facts) : mayReplaceMs(facts),
     deliveredEndMs(facts),
-    ...(isHeld ? elderKeys.map((elder) => elderKeyEndMs(elder, facts)) : []),
-    ...(isHeld ? elderTokens.map((elder) => elderTokenEndMs(elder, facts)) : []),
+    ...(hasSuccessor ? elderKeys.map((elder) => elderKeyEndMs(elder, facts)) : []),
+    ...(hasSuccessor ? elderTokens.map((elder) => elderTokenEndMs(elder, facts)) : []),
   ]
   return times
     .filter((atMs) => atMs !== null && Number.isFinite(atMs) && atMs > nowMs)

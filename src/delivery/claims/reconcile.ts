@@ -10,7 +10,6 @@ import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
 import type { KeyOfClaim } from '../../domain/claim/claimed-key.ts'
 import type { Replacement } from '../../domain/claim/replacement.ts'
-import type { Json } from '../../domain/json/json.ts'
 import { generateKey } from '../../issuance/new-object.ts'
 import { testFailedAsConflict } from '../../kube/client/api-error.ts'
 import type { PatchOperation } from '../../kube/client/client.ts'
@@ -183,7 +182,7 @@ async function limitKey(key: KeyOfClaim, { key: wanted }: Claim, deps: ClaimDeps
   const path = '/spec/scope'
   const scopeChange: readonly PatchOperation[] =
     scope !== null
-      ? [{ op: 'add', path, value: scope as unknown as Json }]
+      ? [{ op: 'add', path, value: scope }]
       : key.spec.scope === null
         ? []
         : [{ op: 'remove', path }]
