@@ -52,13 +52,13 @@ export interface ObjectClient<Kept extends StoredObject> {
 /** The time limit of every wait, on a busy machine. */
 const SOON = { withinMs: 20_000 }
 
-/** The objects of one of our kinds; `namespace` is that of a namespaced kind. */
+/** The objects of one of our kinds; `inNamespace` is for a namespaced kind. */
 export function objectClientOf<Kept extends StoredObject>(
   { raw }: Pick<TestControlPlane, 'raw'>,
   resource: Resource,
-  namespace?: string,
+  inNamespace?: string,
 ): ObjectClient<Kept> {
-  const place = namespace === undefined ? {} : { namespace }
+  const place = inNamespace === undefined ? {} : { namespace: inNamespace }
   const pathTo = (object: Named, subresource?: 'status'): string =>
     pathOf(resource, { ...place, name: nameOf(object) }, subresource)
   const ask = async <T>(

@@ -46,7 +46,7 @@ const entryOf = async (name: string, entry: string): Promise<string> =>
   (await secretOf(name)).texts[entry] ?? ''
 
 describe('a claim with an empty spec', () => {
-  test('is Ready for kubectl wait, and its key works as nobody but itself (28.2, 28.7)', async () => {
+  test('is Ready for kubectl wait, and its key acts as the claim alone (28.2, 28.7)', async () => {
     const claim = await shop.apply('deploy')
     await shop.kubectl('wait', '--for=condition=Ready', 'akc/deploy', '--timeout=20s')
     const [key] = await shop.keys(claim)
@@ -244,7 +244,7 @@ describe('the forms of a Secret (28.4)', () => {
 })
 
 describe('a claim with a token (28.1, 28.3)', () => {
-  test('delivers a token of its key, and the key to nobody', async () => {
+  test('delivers a token of its key, and not the key', async () => {
     const scope = { roles: [{ role: 'viewer' }] }
     const claim = await shop.delivered('token', { token: { ttl: 600, scope } })
     const [[key], [token]] = [await shop.keys(claim), await shop.tokens(claim)]
@@ -267,9 +267,9 @@ describe('a claim with a token (28.1, 28.3)', () => {
   })
 })
 
-describe('what a claim acts as (28.2)', () => {
+describe('the identity of a claim (28.2)', () => {
   const PERSON = { user: 'ada', groups: ['dev'] }
-  test('names nobody else without the right to impersonate them', async () => {
+  test('names no other without the right to impersonate them', async () => {
     await expect(shop.apply('person', { key: PERSON })).rejects.toThrow(
       `leave it out, and the key acts as claim:${shop.name}:person`,
     )

@@ -64,7 +64,7 @@ const restartDelivery = async (): Promise<void> => {
 }
 
 describe('a claim that is deleted (28.6)', () => {
-  test.each(CASCADES)('with --cascade=%s', async (cascade) => {
+  test.each(CASCADES)('goes with --cascade=%s, and its Secrets too', async (cascade) => {
     const { shop, claims } = await twoClaims()
     await shop.kubectl('delete', 'akc', 'key', 'token', `--cascade=${cascade}`, '--timeout=30s')
     expect(await nothingIsLeft(shop, claims)).toBe(true)
@@ -76,7 +76,7 @@ describe('a claim that is deleted (28.6)', () => {
     )
   })
 
-  test('with --cascade=orphan leaves a Secret that opens nothing', async () => {
+  test('leaves a Secret that opens nothing with --cascade=orphan', async () => {
     const { shop, claims } = await twoClaims()
     const { texts } = (await shop.secret('key')) ?? {}
     await shop.kubectl('delete', 'akc', 'key', '--cascade=orphan', '--timeout=30s')
@@ -86,7 +86,7 @@ describe('a claim that is deleted (28.6)', () => {
     expect(left?.metadata.ownerReferences).toBeUndefined()
   })
 
-  test('and made anew at once has a Secret of its own', async () => {
+  test('has another Secret when it is made again at once', async () => {
     const { shop, claims } = await twoClaims()
     await shop.kubectl('delete', 'akc', 'key', '--wait=true')
     await shop.apply('key')
@@ -104,14 +104,14 @@ describe('a claim that is deleted (28.6)', () => {
     })
   })
 
-  test('without the right to its Secret', async () => {
+  test('goes without the right to its Secret', async () => {
     const { shop, claims } = await twoClaims()
     await shop.disallow()
     await shop.kubectl('delete', 'akc', '--all', '--timeout=30s')
     expect(await nothingIsLeft(shop, claims)).toBe(true)
   })
 
-  test('after its Secret, its key and its token', async () => {
+  test('goes after its Secret, its key and its token', async () => {
     const { shop, claims } = await twoClaims()
     const keys = claims.map(({ status }) => status.key?.name ?? '')
     await mustKubectl(plane, ['delete', 'secret', 'key', 'token', '-n', shop.name])
@@ -120,7 +120,7 @@ describe('a claim that is deleted (28.6)', () => {
     expect(await nothingIsLeft(shop, claims)).toBe(true)
   })
 
-  test('in the middle of a rotation', async () => {
+  test('goes in the middle of a rotation', async () => {
     const shop = await createClaimNamespace(plane)
     await shop.allow()
     const claims = [await shop.apply('key'), await shop.apply('token', { token: {} })]
@@ -138,7 +138,7 @@ describe('a claim that is deleted (28.6)', () => {
     ).toEqual([])
   })
 
-  test('while the process did not run goes once it does, and not before', async () => {
+  test('goes once the process runs, and not before', async () => {
     const { shop, claims } = await twoClaims()
     await delivery.stop()
     await shop.kubectl('delete', 'akc', '--all', '--wait=false')
@@ -157,7 +157,7 @@ describe('a namespace that is deleted (28.6)', () => {
     expect(await nothingIsLeft(shop, claims)).toBe(true)
   })
 
-  test('with claims that were never delivered', async () => {
+  test('goes with claims that were never delivered', async () => {
     const shop = await createClaimNamespace(plane)
     await shop.apply('forbidden')
     await shop.claims.shown('forbidden', 'DeliveryForbidden')
@@ -165,7 +165,7 @@ describe('a namespace that is deleted (28.6)', () => {
     expect(await namespaceGone(shop.name)).toBe(true)
   })
 
-  test('while the process did not run goes once it does', async () => {
+  test('goes once the process runs', async () => {
     const { shop, claims } = await twoClaims()
     await delivery.stop()
     await mustKubectl(plane, ['delete', 'namespace', shop.name, '--wait=false'])
@@ -194,7 +194,7 @@ describe('keys whose claim is gone (28.3)', () => {
     expect(await nothingIsLeft(shop, claims, AFTER_A_ROUND)).toBe(true)
   })
 
-  test('end at the start of the process, and those of living claims do not', async () => {
+  test('end at the start of the process, and keys of living claims do not', async () => {
     const { shop, claims } = await twoClaims()
     const living = await shop.delivered('lives')
     await delivery.stop()

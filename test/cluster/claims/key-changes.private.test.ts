@@ -51,7 +51,7 @@ beforeAll(async () => {
 const keyOf = (claim: StoredClaim) => keys.read(claim.status.key?.name ?? '')
 
 describe('a key (28.5)', () => {
-  test('that was deleted is made anew, as a Pod of a Deployment', async () => {
+  test('that was deleted is replaced, as a Pod of a Deployment', async () => {
     await keys.remove(first.firstKey('deleted'))
     const claim = await first.replaced('deleted')
     expect(claim.status.previous).toBeUndefined()
@@ -141,7 +141,7 @@ describe('a key (28.5)', () => {
     const claim = await first.replaced('due')
     const elder = await keys.read(name)
     expect(claim.status.previous?.name).toBe(name)
-    // It ends a second early, so that nobody has to write down first that it has expired.
+    // It ends a second early, so that the manager need not write down first that it has expired.
     expect(Date.parse(claim.status.previous?.expirationTimestamp ?? '')).toBe(
       Date.parse(elder?.status.expirationTimestamp ?? '') - 1000,
     )

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// Why a claim is not Ready, as kubectl shows it, and what ends it (contract 28.7). What others do to its Secret is in
-// secrets.private.test.ts, what happens to its key in key-changes.private.test.ts.
+// Why a claim is not Ready, as kubectl shows it, and what ends it (contract 28.7). Its Secret: secrets.private.test.ts; its key:
+// key-changes.private.test.ts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { settingsOf } from '../../support/config-client.ts'
@@ -57,7 +57,7 @@ test.each(['platform-system', 'platform-system-sign-in', 'kube-public'])(
       kind: ACCESS_KEY_CLAIMS.kind,
       metadata: { name: 'mine', namespace },
       spec: {},
-    } as never)
+    })
     const refused = await claims.shown('mine', 'NamespaceRefused')
     expect(readyOf(refused)?.message).toBe(
       `Nothing is delivered into namespace ${namespace}, which belongs to the platform or to Kubernetes: make the claim in a namespace of your own.`,
@@ -111,7 +111,7 @@ test('a quota of claims works (28.8)', async () => {
 })
 
 describe('GatewayUnknown (28.4)', () => {
-  test('only where the address is asked for, until the settings name it', async () => {
+  test('holds where the address is asked for, until the settings name it', async () => {
     await shop.apply('server', { secret: { data: { a: '$(SERVER)', b: '$(KEY)' } } })
     await waitFor('server', 'GatewayUnknown')
     const claim = await shop.read('server')
@@ -162,7 +162,7 @@ test('KeyNotReady: from the first, with the words of the key (28.7)', async () =
   await shop.kubectl('delete', 'akc', 'grace')
 })
 
-test('Terminating: while somebody else holds the claim, its credential has ended (28.6)', async () => {
+test('Terminating: while another finalizer holds the claim, its credential has ended (28.6)', async () => {
   const claim = await shop.delivered('held')
   await shop.claims.patch('held', {
     metadata: { finalizers: [...(claim.metadata.finalizers ?? []), 'example.com/hold'] },

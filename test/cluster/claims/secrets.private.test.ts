@@ -61,7 +61,7 @@ const secretPath = (name: string): string => `/api/v1/namespaces/${shop.name}/se
 const patch = (name: string, body: object): Promise<unknown> =>
   plane.raw('PATCH', secretPath(name), body, { kubeconfig: shop.owner })
 
-/** What others do to the Secrets, all before the first test: each is found within a minute. */
+/** Changes the Secrets, all before the first test. */
 async function tamper(): Promise<void> {
   await asOwner('delete', 'secret', 'deleted')
   await patch('edited', { data: { key: base64('mine') } })
@@ -80,8 +80,8 @@ async function tamper(): Promise<void> {
   await patch('unlabelled', { metadata: { labels: null } })
 }
 
-describe('a Secret that others change is mended by another credential, and they are told (28.4)', () => {
-  test('deleted: within a minute, while the elder works on', async () => {
+describe('a Secret that others change gets another credential, and an Event says so (28.4)', () => {
+  test('may be deleted: the elder works on', async () => {
     const claim = await first.replaced('deleted')
     expect((await secretOf('deleted')).texts).toEqual(HAS_KEY)
     expect(await shop.event(claim, 'SecretChanged')).toMatchObject({
@@ -91,13 +91,13 @@ describe('a Secret that others change is mended by another credential, and they 
     expect(claim.status.previous?.name).toBe(first.firstKey('deleted'))
   })
 
-  test.each(['edited', 'taken-over', 'emptied'] as const)('%s', async (name) => {
+  test.each(['edited', 'taken-over', 'emptied'] as const)('may be %s', async (name) => {
     const claim = await first.replaced(name)
     expect((await secretOf(name)).texts).toEqual(HAS_KEY)
     expect((await shop.event(claim, 'SecretChanged')).message).toContain('its data were changed')
   })
 
-  test('with the id of a key that it has not', async () => {
+  test('may name the id of a key that it does not have', async () => {
     const claim = await first.replaced('forged-id')
     const { annotations } = (await secretOf('forged-id')).metadata
     expect(annotations?.['management.platform.sh/key-id']).toBe(claim.status.key?.keyID)
@@ -148,7 +148,7 @@ describe('SecretTaken (28.4, 28.7)', () => {
     await shop.claims.shown('foreign', 'Delivered')
   })
 
-  test('a Secret of another claim is that of others', async () => {
+  test('a Secret of another claim belongs to others', async () => {
     await shop.apply('second', { secret: { name: 'edited' } })
     await shop.claims.shown('second', 'SecretTaken')
     await shop.kubectl('delete', 'akc', 'second')
@@ -169,7 +169,7 @@ describe('SecretTaken (28.4, 28.7)', () => {
 })
 
 describe('DeliveryForbidden (28.4, 28.7)', () => {
-  test('until the owner says so, by the command that the condition has; and again when it is taken away', async () => {
+  test('ends by the command in the condition, and returns when the right is taken away', async () => {
     const other = await createClaimNamespace(plane)
     const claim = await other.apply('deploy')
     const refused = await other.claims.shown('deploy', 'DeliveryForbidden')
@@ -200,7 +200,7 @@ describe('DeliveryForbidden (28.4, 28.7)', () => {
     expect(again.status.key?.keyID).toBe(status.key?.keyID)
   })
 
-  test.each(['create,patch', 'get,list,patch'])('with %s alone', async (verbs) => {
+  test.each(['create,patch', 'get,list,patch'])('holds with %s alone', async (verbs) => {
     const other = await createClaimNamespace(plane)
     const rule = { apiGroups: [''], resources: ['secrets'], verbs: verbs.split(',') }
     const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${other.name}`
@@ -238,7 +238,7 @@ describe('SecretRefused (28.4, 28.7)', () => {
     await other.claims.shown('deploy', 'Delivered')
   })
 
-  test('a policy of others that begins to refuse: the elder works on, and the rotation is caught up', async () => {
+  test('a policy of others that begins to refuse: the elder works on, and the rotation is made up', async () => {
     const other = await createClaimNamespace(plane)
     await other.allow()
     const before = await other.delivered('deploy')

@@ -234,7 +234,7 @@ describe('the steps for what needs no new credential (28.5)', () => {
     { name: 'annotations of the Secret', ...spec({ secret: { annotations: { a: 'b' } } }), step: 'label' },
     { name: 'the owner of the Secret', secret: { isOwned: false }, step: 'label' },
     { name: 'annotation expires of the Secret', secret: { expires: textAfter(0) }, step: 'label' },
-    { name: 'not again within a minute, as where a webhook changes them', secret: { isOwned: false }, labelled: { generation: 1, atMs: after(5) }, step: 'publish Delivered' },
+    { name: 'not again within a minute, as where a webhook changes them', secret: { isOwned: false }, labelled: { generation: 1, atMs: after(5) }, step: 'wait until 65' },
     { name: 'again after a minute', secret: { isOwned: false }, labelled: { generation: 1, atMs: after(5) }, nowMs: after(65), step: 'label' },
     { name: 'again at once for another spec', secret: { isOwned: false }, labelled: { generation: 0, atMs: after(5) }, step: 'label' },
     { name: 'a Secret that a crash has left as created', secret: { isCreatedOnly: true }, step: 'label' },

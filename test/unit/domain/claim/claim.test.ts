@@ -142,7 +142,7 @@ describe('the annotation that asks for a rotation (28.5)', () => {
       annotations: { [ROTATE_ANNOTATION]: `🔑${'x'.repeat(300)}` },
       request: `🔑${'x'.repeat(255)}`,
     },
-    { name: 'is no text', annotations: odd({ [ROTATE_ANNOTATION]: 7 }), request: null },
+    { name: 'is a number', annotations: odd({ [ROTATE_ANNOTATION]: 7 }), request: null },
     { name: 'is among null', annotations: odd(null), request: null },
   ])('$name', ({ annotations, request }) => {
     expect(parsed({ metadata: { annotations } }).rotateRequest).toBe(request)
@@ -177,10 +177,10 @@ describe('a spec that the schema refuses is suspended and widens nothing (10.3)'
     { name: 'a name with a slash', spec: { secret: { name: '../x' } } },
     { name: 'a target with a query', spec: { secret: { target: 'cluster/blue?x' } } },
     { name: 'a target that leaves the path', spec: { secret: { target: 'cluster/../x' } } },
-    { name: 'a label that is no text', spec: { secret: { labels: { app: 7 } } } },
-    { name: 'an annotation that is no text', spec: { secret: { annotations: { app: null } } } },
+    { name: 'a label that is a number', spec: { secret: { labels: { app: 7 } } } },
+    { name: 'an annotation that is a number', spec: { secret: { annotations: { app: null } } } },
     { name: 'data as text', spec: { secret: { data: 'x' } }, differs: { secret: { ...BARE.secret, data: {} } } },
-    { name: 'an entry that is no text', spec: { secret: { data: { a: '$(KEY)', b: 7 } } }, differs: { secret: { ...BARE.secret, data: { a: '$(KEY)' } } } },
+    { name: 'an entry that is a number', spec: { secret: { data: { a: '$(KEY)', b: 7 } } }, differs: { secret: { ...BARE.secret, data: { a: '$(KEY)' } } } },
   ]
   test.each(rows)('$name', ({ spec, differs = {} }) => {
     expect(parsed({ spec: odd(spec) })).toEqual({ ...BARE, isSuspended: true, ...differs })
@@ -228,7 +228,7 @@ describe('a spec that the schema refuses is suspended and widens nothing (10.3)'
   })
 })
 
-describe('what is published (28.7)', () => {
+describe('a published status (28.7)', () => {
   const READY = {
     type: 'Ready',
     status: 'True' as const,
@@ -237,7 +237,7 @@ describe('what is published (28.7)', () => {
     lastTransitionTime: '2026-11-21T10:00:00Z',
     observedGeneration: 1,
   }
-  test('is the status as it is', () => {
+  test('is kept', () => {
     const status = {
       key: { name: 'a', keyID: '0', expirationTimestamp: '2026-12-21T10:00:00Z' },
       previous: { name: 'b' },
@@ -262,7 +262,7 @@ describe('what is published (28.7)', () => {
       status: { conditions: [{ ...READY, type: undefined }, null, READY] },
       published: { conditions: [READY] },
     },
-  ])('but for $name', ({ status, published }) => {
+  ])('is kept but for $name', ({ status, published }) => {
     expect(parsed({ status: odd(status) }).published).toEqual({ conditions: [], ...published })
   })
 })

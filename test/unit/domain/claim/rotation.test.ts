@@ -139,7 +139,7 @@ interface Replacement {
   readonly elderEndsMs: number
 }
 
-/** What a process does in a year: it looks when something is due, and every minute where settings change. */
+/** Runs a process for a year: it looks when a rotation is due, and every minute where settings change. */
 function replacementsOfYear({
   ttl,
   rotateAfter,

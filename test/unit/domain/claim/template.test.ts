@@ -82,7 +82,7 @@ describe('the address of the gateway (28.4)', () => {
   test.each([
     { target: 'management', url: URL_OF_MANAGEMENT },
     { target: 'cluster/blue', url: 'https://platform.example.com/kubernetes/cluster/blue' },
-  ])('of $target', ({ target, url }) => {
+  ])('names $target', ({ target, url }) => {
     expect(serverUrl('https://platform.example.com', target)).toBe(url)
   })
 
@@ -147,19 +147,19 @@ describe('$(KUBECONFIG) (28.4)', () => {
   )
 })
 
-describe('the size of what is rendered (28.4)', () => {
+describe('dataBytes (28.4)', () => {
   const values = { credential: CREDENTIAL, keyID: '0'.repeat(16), expires: 'e', server: SERVER }
   // biome-ignore format: a table
   test.each([
     { name: 'no entry', data: {} },
     { name: 'each place', data: { a: '$(KEY)$(KEY_ID)|$(EXPIRES)|$(SERVER)|$(CA_DATA)', b: '$(KUBECONFIG)' } },
     { name: 'texts with characters of several bytes', data: { a: 'ü€🔑$(KEY)$$', b: '$(NOTHING)' } },
-  ])('is known before: $name', ({ data }) => {
-    const rendered = Object.values(renderData({ data }, values)).join('')
-    expect(dataBytes({ data }, values)).toBe(Buffer.byteLength(rendered))
+  ])('gives the size before it is rendered: $name', ({ data }) => {
+    const text = Object.values(renderData({ data }, values)).join('')
+    expect(dataBytes({ data }, values)).toBe(Buffer.byteLength(text))
   })
 
-  test('is known in little time and memory, however large it would get', () => {
+  test('takes little time and memory, however large the Secret would get', () => {
     const entry = '$(KUBECONFIG)'.repeat(630)
     const data = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`e${at}`, entry]))
     const large = { ...values, server: { ...SERVER, ca: PEM.repeat(100) } }
@@ -172,7 +172,7 @@ describe('the size of what is rendered (28.4)', () => {
   })
 })
 
-describe('the text of what a Secret is made of (28.5)', () => {
+describe('templateText (28.5)', () => {
   const textOf = (spec: AccessKeyClaimSpec, server: ServerAddress | null = SERVER): string =>
     templateText(claimOf(claimObject({ spec })), server)
   const withData = (template: string, more: AccessKeyClaimSpec = {}) => ({
@@ -194,7 +194,7 @@ describe('the text of what a Secret is made of (28.5)', () => {
     { name: 'a place becomes its own text', before: textOf(withData('$(KEY)')), now: textOf(withData('$$(KEY)')) },
     { name: 'the id stands where the credential stood', before: textOf(withData('$(KEY)')), now: textOf(withData('$(KEY_ID)')) },
     { name: 'the end stands where the id stood', before: textOf(withData('$(EXPIRES)')), now: textOf(withData('$(KEY_ID)')) },
-    { name: 'a text looks like a place of ours', before: textOf(withData('$(KEY)')), now: textOf(withData('{"place":"credential"}')) },
+    { name: 'a text looks like a place', before: textOf(withData('$(KEY)')), now: textOf(withData('{"place":"credential"}')) },
     { name: 'a token is delivered', before: textOf(withData('$(KUBECONFIG)')), now: textOf(withData('$(KUBECONFIG)', { token: {} })) },
     { name: 'the address changed, and $(SERVER) has it', before: textOf(withData('$(SERVER)')), now: textOf(withData('$(SERVER)'), blue) },
     { name: 'the address changed, and $(KUBECONFIG) has it', before: textOf(withData('$(KUBECONFIG)')), now: textOf(withData('$(KUBECONFIG)'), blue) },
