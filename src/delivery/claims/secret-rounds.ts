@@ -80,6 +80,8 @@ function compare(
     found.resourceVersion === secret.view.resourceVersion
   const isForbidden = fault?.reason === 'DeliveryForbidden'
   if (isSame && !isForbidden) return
+  // It waits for its first look already: at a start that is in the order of due times.
+  if (secret.kind === 'unknown' && !isForbidden) return
   // Missing as it was seen: what keeps it from being made is tried again at its own pace.
   if (secret.kind === 'missing' && found === undefined && !isForbidden) return
   record.secret = UNKNOWN_SECRET

@@ -80,10 +80,10 @@ function follow(
   else secrets.set(claim, object as Secret)
 }
 
-const works = (key: StoredKey | undefined): boolean =>
-  key !== undefined && key.metadata.deletionTimestamp === undefined && stateOf(key) === 'Active'
+const works = (key: StoredKey | undefined): boolean => stateOf(key) === 'Active'
 
-const stateOf = (key: StoredKey | undefined): string =>
-  key === undefined
-    ? 'gone'
-    : (findCondition(key.status?.conditions ?? [], 'Ready')?.reason ?? 'new')
+function stateOf(key: StoredKey | undefined): string {
+  if (key === undefined) return 'gone'
+  if (key.metadata.deletionTimestamp !== undefined) return 'being deleted'
+  return findCondition(key.status?.conditions ?? [], 'Ready')?.reason ?? 'new'
+}
