@@ -91,7 +91,7 @@ describe('keys of a claim after a crash (28.3, K9)', () => {
   })
 })
 
-test('nothing that is shipped gives rights to everybody with a key, whom each editor is by a claim (28.2, K7)', () => {
+test('the shipped roles give everybody with a key no rights, as each editor has a key by a claim (28.2, K7)', () => {
   const files = globSync('config/**/*.yaml', { cwd: join(import.meta.dirname, '../..') })
   expect(files.length).toBeGreaterThan(100)
   const subjects = files
