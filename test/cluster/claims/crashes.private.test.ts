@@ -2,6 +2,7 @@
 // work, or a claim more than three keys, and none is left over (contract 28.3, 28.5, 28.6).
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { ACCESS_KEYS, CLAIM_LABEL } from '../../../src/api/names.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { POSITIONS, keysStuckInDeletion, lateAnswer } from '../../faults/operator-crash.ts'
 import { recordClaims } from '../../support/claims/claim-history.ts'
 import { claimNamespace, deliveryKubeconfig, startDelivery } from '../../support/claims/delivery.ts'
@@ -10,7 +11,7 @@ import { claimsOf } from '../../support/claims/stored-claims.ts'
 import { type OwnProcess, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { first, startProxy } from '../../support/fault-proxy.ts'
+import { type Match, first, startProxy } from '../../support/fault-proxy.ts'
 import { repeated } from '../../support/tier.ts'
 import { claimWritePoints } from './crash-points.ts'
 
@@ -38,11 +39,15 @@ const rounds = Array.from({ length: ROUNDS }, (_, at) => {
 const outputs: Record<string, string> = {}
 const kubeconfig = await proxy.kubeconfig(await deliveryKubeconfig(plane))
 const start = () => startDelivery(plane, { kubeconfig, flags: ['--log-level=debug'] })
+/** The manager takes its time: a Secret that does not wait for it has a key that does not work yet. */
+const isKeyStatus: Match = ({ method, path }) =>
+  method === 'PATCH' && path.startsWith(`${pathOf(ACCESS_KEYS, {})}/`) && path.endsWith('/status')
+proxy.on(isKeyStatus, { kind: 'delay', ms: 200 })
 let manager: OwnProcess
 let delivery: OwnProcess
 beforeAll(async () => {
   ;[manager, delivery] = await Promise.all([
-    startOperator({ kubeconfig: await plane.operatorKubeconfig() }),
+    startOperator({ kubeconfig: await proxy.kubeconfig(await plane.operatorKubeconfig()) }),
     start(),
   ])
   await Promise.all(rounds.map(({ point }) => point.prepare()))
