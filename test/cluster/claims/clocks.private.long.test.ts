@@ -1,5 +1,4 @@
 /** @module-tag no-retry */
-// @module-tag no-retry
 // The delivery process was away for an hour or a day, its clock jumps, and caps fall and rise, while it runs and while it is away:
 // what is overdue is caught up once, the most overdue first, and nothing is replaced in a loop (contract 2.9, 28.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
