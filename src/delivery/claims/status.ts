@@ -50,19 +50,21 @@ export function statusOf(facts: ClaimFacts): DesiredClaimStatus {
 /** Nothing of a claim that is being deleted works. */
 function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
   if (facts.claim.isDeleting) return {}
-  return facts.secret.kind === 'unknown' ? lastKnown(facts.claim.published) : deliveredFields(facts)
+  return facts.secret.kind === 'unknown' ? lastKnown(facts) : deliveredFields(facts)
 }
 
-/** The delivery as status has it already: the Secret cannot be read. */
-function lastKnown(published: PublishedClaim): AccessKeyClaimStatus {
+/** The delivery as status has it already, without an elder that has ended: the Secret cannot be read. */
+function lastKnown({ claim: { published }, holdings }: ClaimFacts): AccessKeyClaimStatus {
   const {
     observedGeneration: _,
     conditions: __,
     identity: ___,
     nextRotation: ____,
+    previous,
     ...known
   } = published
-  return known
+  const isKept = holdings.elderKeys.some(({ name }) => name === previous?.name)
+  return previous !== undefined && isKept ? { ...known, previous } : known
 }
 
 function deliveredFields(facts: ClaimFacts): AccessKeyClaimStatus {
