@@ -177,6 +177,30 @@ describe('a refused Secret (28.7)', () => {
     ])
   })
 
+  test('of a trial on a Secret that stands only code and reason are shown, as an answer may quote it (3.5)', async () => {
+    const world = await deliveredWorld()
+    world.server.faultOf = (call) => (isSecretWrite(call) && call.isDryRun ? QUOTA : null)
+    world.edit({ metadata: { annotations: { [ROTATE_ANNOTATION]: 'now' } } })
+    await world.run(MINUTE)
+    expect(messageOf(world)).toBe('Secret deploy cannot be written: 403 Forbidden.')
+    expect(JSON.stringify([world.log.lines, world.events, world.claim])).not.toContain('canary')
+  })
+
+  test.each([429, 500, 503])(
+    'no error that is logged has the words of answer %i to a write (3.5)',
+    async (code) => {
+      const world = await deliveredWorld()
+      world.server.faultOf = (call) =>
+        isSecretWrite(call) ? { code, reason: 'Busy', message: 'canary' } : null
+      world.edit({ spec: { secret: { labels: { a: 'b' } } } })
+      await world.run(MINUTE)
+      world.edit({ metadata: { annotations: { [ROTATE_ANNOTATION]: 'now' } } })
+      await world.run(MINUTE)
+      expect(world.errors.map(({ message }) => message).join()).not.toContain('canary')
+      expect(JSON.stringify([world.log.lines, world.events, world.claim])).not.toContain('canary')
+    },
+  )
+
   test('a change of spec is tried at once, whatever the back-off', async () => {
     const world = new DeliveryWorld()
     world.server.faultOf = (call) => (isSecretWrite(call) ? QUOTA : null)
