@@ -45,6 +45,8 @@ export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
   readonly placeFault: ClaimFault | null
   /** The last refusal by the API server, until the write is tried again; null = there is none. */
   readonly fault: DeliveryFault | null
+  /** How large the entries of the Secret get at most, in bytes. */
+  readonly dataBytes: number
   /** The gateway's address; null = it is unknown. */
   readonly server: ServerAddress | null
 }
