@@ -4,6 +4,18 @@ import { type SecretState, UNKNOWN_SECRET } from '../../domain/claim/secret-view
 import type { DeliveryAttempt } from './attempt.ts'
 import type { DeliveryFault, LabelWrite } from './facts.ts'
 
+/** What its templates become, which is computed once: a claim that is edited all the time must not keep others waiting. */
+export interface RenderingFacts {
+  /** The generation of the claim and the gateway's address, as they were. */
+  readonly generation: number
+  readonly url: string | null
+  readonly ca: string | null
+  /** What annotation `template` of the Secret is to be. */
+  readonly template: string
+  /** How large the entries of the Secret get at most, in bytes. */
+  readonly dataBytes: number
+}
+
 /** The memory of one claim. */
 export interface ClaimRecord {
   secret: SecretState
@@ -13,6 +25,8 @@ export interface ClaimRecord {
   fault: DeliveryFault | null
   /** The last write of labels and annotations; null = this process has made none. */
   labelled: LabelWrite | null
+  /** null = nothing is computed yet. */
+  rendering: RenderingFacts | null
 }
 
 /** The memory of all claims, by their uids: a claim of the same name that is made later starts with an empty record. */
@@ -28,6 +42,7 @@ export class ClaimMemory {
       attempt: null,
       fault: null,
       labelled: null,
+      rendering: null,
     }
     this.#records.set(uid, record)
     return record

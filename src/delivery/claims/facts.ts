@@ -55,6 +55,8 @@ export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
   readonly fault: DeliveryFault | null
   /** null = this process has written no labels. */
   readonly labelled: LabelWrite | null
+  /** How large the entries of the Secret get at most, in bytes. */
+  readonly dataBytes: number
   /** The gateway's address; null = it is unknown. */
   readonly server: ServerAddress | null
 }

@@ -17,13 +17,19 @@ export function placeFaultOf(
       message: `Nothing is delivered into namespace ${namespace}, which belongs to the platform or to Kubernetes: make the claim in a namespace of your own.`,
     }
   const most = settings.maxClaimsPerNamespace
-  const older = claims.by(BY_NAMESPACE, namespace).slice(0, most)
-  if (older.some((one) => one.uid === uid)) return null
+  if (claimsThatCount(namespace, claims, settings).some((one) => one.uid === uid)) return null
   return {
     reason: 'TooManyClaims',
     message: `Namespace ${namespace} has more than ${most} claims, and this one is not among the oldest ${most}: delete claims, or have --max-claims-per-namespace of the delivery process raised.`,
   }
 }
+
+/** The claims of a namespace that count, the oldest: the others cost nothing, however many there are. */
+export const claimsThatCount = (
+  namespace: string,
+  claims: Pick<Store<Claim>, 'by'>,
+  { maxClaimsPerNamespace }: PlaceSettings,
+): readonly Claim[] => claims.by(BY_NAMESPACE, namespace, maxClaimsPerNamespace)
 
 /**
  * Whether the namespace belongs to Kubernetes or to the platform, whose namespaces all begin with the name of the platform

@@ -3,10 +3,11 @@ import type { Claim } from '../../domain/claim/claim.ts'
 import type { KeyOfClaim, TokenOfClaim } from '../../domain/claim/claimed-key.ts'
 import { holdingsOf } from '../../domain/claim/holdings.ts'
 import { reasonOf } from '../../domain/claim/replacement.ts'
-import { templateText } from '../../domain/claim/template.ts'
+import { type ServerAddress, dataBytes, templateText } from '../../domain/claim/template.ts'
+import { formatSecond } from '../../domain/time.ts'
 import { templateDigest } from '../secrets/secret-writes.ts'
 import type { DeliveryAttempt } from './attempt.ts'
-import type { ClaimRecord } from './claim-memory.ts'
+import type { ClaimRecord, RenderingFacts } from './claim-memory.ts'
 import type { ClaimDeps } from './deps.ts'
 import type { ClaimFacts, DeliveryFault } from './facts.ts'
 import { placeFaultOf } from './place.ts'
@@ -39,7 +40,7 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
     attempt,
     attemptKey: keys.find(({ uid }) => uid === attempt?.key.uid) ?? null,
     attemptToken: tokens.find(({ uid }) => uid === attempt?.token?.uid) ?? null,
-    template: templateDigest(templateText(claim, server)),
+    ...renderingOf(record, claim, server),
     caps: deps.caps(),
     placeFault: placeFaultOf(claim, stores.claims, places),
     fault: faultIn(record, claim, nowMs),
@@ -47,6 +48,31 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
     server,
     nowMs,
   }
+}
+
+/** Lengths in characters that no key, and no token with any scope but a long one, exceeds. */
+const LONGEST_KEY = 64
+const LONGEST_TOKEN = 4096
+
+/** What the templates of the claim become, computed anew only where the spec or the gateway's address has changed. */
+function renderingOf(
+  record: ClaimRecord,
+  claim: Claim,
+  server: ServerAddress | null,
+): Pick<RenderingFacts, 'template' | 'dataBytes'> {
+  const { generation, token, secret } = claim
+  const [url, ca] = [server?.url ?? null, server?.ca ?? null]
+  const known = record.rendering
+  const isSame = known?.generation === generation && known.url === url && known.ca === ca
+  if (known && isSame) return { template: known.template, dataBytes: known.dataBytes }
+  const credential = 'x'.repeat(token === null ? LONGEST_KEY : LONGEST_TOKEN)
+  const [keyID, expires] = ['0'.repeat(16), formatSecond(0)]
+  const computed = {
+    template: templateDigest(templateText(claim, server)),
+    dataBytes: dataBytes(secret, { credential, keyID, expires, server }),
+  }
+  record.rendering = { generation, url, ca, ...computed }
+  return computed
 }
 
 /** The attempt, with what the watch has shown of its key and its token. */

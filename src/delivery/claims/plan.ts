@@ -63,6 +63,7 @@ const STEPS: readonly ClaimPlanStep[] = [
   release,
   adopt,
   limitKeys,
+  endSuperseded,
   stayOut,
   look,
   endStray,
@@ -144,6 +145,18 @@ function endElder(facts: ClaimFacts): ClaimStep | null {
     ...(newestToken && elderTokenEndMs(newestToken, facts) <= nowMs ? [newestToken] : []),
   ]
   return token ? { kind: 'endToken', token, because: 'replaced' } : null
+}
+
+/** An elder whose successor status names ends at its time also where the Secret can't be seen: who hides it would keep it alive. */
+function endSuperseded(facts: ClaimFacts): ClaimStep | null {
+  const { claim, holdings, nowMs } = facts
+  const { key, previous } = claim.published
+  const kept = [holdings.key, ...holdings.elderKeys]
+  const elder = holdings.elderKeys.find(({ name }) => name === previous?.name)
+  if (elder === undefined || !kept.some((one) => one?.name === key?.name)) return null
+  return elderKeyEndMs(elder, facts) <= nowMs
+    ? { kind: 'endKey', key: elder, because: 'replaced' }
+    : null
 }
 
 /** A Secret that was created and not made ours before the process died: an apply would not remove what it no longer names. */

@@ -218,8 +218,7 @@ async function makeKey(
   const slotMs = deps.slots.reserve(claim.uid, nowMs)
   if (slotMs > nowMs) return requeueAt(slotMs)
   deps.slots.release(claim.uid)
-  if (!(await unlessRefused(claim, () => tryDelivery(facts, deps), deps, { isTrial: true })))
-    return 'goOn'
+  if (!(await isTriedWell(facts, deps))) return 'goOn'
   const plaintext = generateKey()
   const { client } = deps
   const create = () => createKey(claim, plaintext, { client, nowMs })
@@ -238,6 +237,12 @@ async function makeKey(
   return requeueAt(nowMs + SHOWN_AFTER_MS)
 }
 
+/** Tries the write of the Secret. The answer is shown where there is none: a policy of others may quote the one that stands. */
+const isTriedWell = (facts: ClaimFacts, deps: ClaimDeps): Promise<boolean> =>
+  unlessRefused(facts.claim, () => tryDelivery(facts, deps), deps, {
+    isTrial: facts.secret.kind === 'missing',
+  })
+
 /** Makes a token under the key of the attempt, or, where only the token is new, under the key that the Secret's token has. */
 async function makeToken(
   { replacement, owner }: Extract<ClaimStep, { kind: 'makeToken' }>,
@@ -245,9 +250,7 @@ async function makeToken(
   deps: ClaimDeps,
 ): Promise<Outcome | 'goOn'> {
   const { claim, attempt, nowMs } = facts
-  const isTried =
-    attempt !== null ||
-    (await unlessRefused(claim, () => tryDelivery(facts, deps), deps, { isTrial: true }))
+  const isTried = attempt !== null || (await isTriedWell(facts, deps))
   if (!isTried) return 'goOn'
   const create = () => createToken(claim, owner, deps.client)
   const token = await writtenUnlessRefused(claim, create, deps)

@@ -2,7 +2,7 @@
 import { SECRETS } from '../../api/names.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
 import { UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
-import { type StatusError, isRefusal } from '../../kube/client/api-error.ts'
+import { StatusError, isRefusal, withoutDetail } from '../../kube/client/api-error.ts'
 import { isAllowed } from '../../kube/client/own-access.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
 import type { ClaimRecord } from './claim-memory.ts'
@@ -32,7 +32,8 @@ export function refused(
 /**
  * Runs a step that reads or writes a Secret; a refusal becomes a fault of the claim.
  *
- * @param isTrial whether the write had no credential in it, so that the answer can be shown
+ * @param isTrial whether neither the write nor the Secret that stands has a credential, so that the answer can be shown: a
+ * policy of others may quote both
  * @returns whether it was done
  * @throws every other error
  */
@@ -50,7 +51,9 @@ export async function unlessRefused(
     // The Secret is not as it was read, or the answer was lost.
     if (!isRefusal(error, false)) {
       record.secret = UNKNOWN_SECRET
-      throw error
+      throw isTrial || !(error instanceof StatusError)
+        ? error
+        : withoutDetail(error, 'write of the Secret')
     }
     refused(record, claim, await faultOf(error, claim, deps, isTrial), deps.clock.nowMs())
     return false

@@ -11,9 +11,8 @@ import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ClaimDeps } from './deps.ts'
-import { isRefusedNamespace } from './place.ts'
+import { claimsThatCount, isRefusedNamespace } from './place.ts'
 import { forbidden, refused } from './refusals.ts'
-import { BY_NAMESPACE } from './stores.ts'
 
 /** Time from one round to the next. */
 const ROUND_MS = 30_000
@@ -47,7 +46,7 @@ const namespacesOf = ({ stores, places }: SecretRounds): ReadonlySet<string> => 
 }
 
 async function lookInto(namespace: string, rounds: SecretRounds): Promise<void> {
-  const { stores, clientDeps, log, signal } = rounds
+  const { stores, clientDeps, places, log, signal } = rounds
   if (signal.aborted) return
   try {
     const found = await listMetadata(
@@ -57,7 +56,7 @@ async function lookInto(namespace: string, rounds: SecretRounds): Promise<void> 
       signal,
     )
     const byName = new Map(found.map((metadata) => [metadata.name, metadata]))
-    for (const claim of stores.claims.by(BY_NAMESPACE, namespace))
+    for (const claim of claimsThatCount(namespace, stores.claims, places))
       compare(claim, byName.get(claim.secret.name), rounds)
   } catch (err) {
     if (signal.aborted) return
@@ -92,7 +91,7 @@ function compare(
 /** The right was taken away: the Secrets can be seen no more. */
 function forbid(namespace: string, rounds: SecretRounds): void {
   const { stores, memory, clock, places, changed } = rounds
-  for (const claim of stores.claims.by(BY_NAMESPACE, namespace)) {
+  for (const claim of claimsThatCount(namespace, stores.claims, places)) {
     const record = memory.of(claim)
     if (record.fault?.reason === 'DeliveryForbidden') continue
     record.secret = UNKNOWN_SECRET

@@ -15,7 +15,7 @@ import type { FollowedCaps } from '../../settings/caps.ts'
 import { watchSecrets } from './secret-rounds.ts'
 import type { ClaimDeps } from './deps.ts'
 import { reconcile } from './reconcile.ts'
-import { BY_NAMESPACE } from './stores.ts'
+import { claimsThatCount } from './place.ts'
 
 /** Name of the controller in metrics and logs. */
 export const CLAIM_CONTROLLER = 'accesskeyclaim'
@@ -61,16 +61,14 @@ const claimOf = (made: { readonly claimKey: string } | undefined): readonly stri
 /** A claim that goes makes room for a later one of its namespace. */
 function claimsAffectedBy(
   { key, before, after }: StoreChange<Claim>,
-  { stores: { claims }, memory, slots }: ClaimSetup,
+  { stores: { claims }, memory, slots, places }: ClaimSetup,
 ): readonly string[] {
   if (after !== undefined || before === undefined) return [key]
   memory.forget(before)
   slots.release(before.uid)
-  const waiting = claims
-    .by(BY_NAMESPACE, before.namespace)
-    .filter(
-      ({ published }) => findCondition(published.conditions, 'Ready')?.reason === 'TooManyClaims',
-    )
+  const waiting = claimsThatCount(before.namespace, claims, places).filter(
+    ({ published }) => findCondition(published.conditions, 'Ready')?.reason === 'TooManyClaims',
+  )
   return waiting.map(objectKey)
 }
 

@@ -50,13 +50,17 @@ export function statusOf(facts: ClaimFacts): DesiredClaimStatus {
 /** Nothing of a claim that is being deleted works. */
 function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
   if (facts.claim.isDeleting) return {}
-  return facts.secret.kind === 'unknown' ? lastKnown(facts.claim.published) : deliveredFields(facts)
+  return facts.secret.kind === 'unknown' ? lastKnown(facts) : deliveredFields(facts)
 }
 
-/** The delivery as status has it already: the Secret cannot be read. A rotation that is due is overdue from then on. */
-function lastKnown(published: PublishedClaim): AccessKeyClaimStatus {
-  const { observedGeneration: _, conditions: __, identity: ___, ...known } = published
-  return known
+/**
+ * The delivery as status has it already, without an elder that has ended: the Secret cannot be read. A rotation that is due is
+ * overdue from then on.
+ */
+function lastKnown({ claim: { published }, holdings }: ClaimFacts): AccessKeyClaimStatus {
+  const { observedGeneration: _, conditions: __, identity: ___, previous, ...known } = published
+  const isKept = holdings.elderKeys.some(({ name }) => name === previous?.name)
+  return previous !== undefined && isKept ? { ...known, previous } : known
 }
 
 function deliveredFields(facts: ClaimFacts): AccessKeyClaimStatus {

@@ -33,10 +33,14 @@ interface HoldingsOf {
 export function holdingsOf({ secret, keys, tokens, published, underway }: HoldingsOf): Holdings {
   const [liveKeys, liveTokens] = [keys.filter(isKept), tokens.filter(isKept)]
   const key =
-    secret === null ? null : (liveKeys.find((one) => keyIdOf(one) === secret.keyID) ?? null)
+    liveKeys.find((one) => keyIdOf(one) === secret?.keyID && !isKeyBefore(one, published)) ?? null
   const token =
-    liveTokens.find(({ name, ownerRef }) => name === secret?.token && ownerRef?.uid === key?.uid) ??
-    null
+    liveTokens.find(
+      (one) =>
+        one.name === secret?.token &&
+        one.ownerRef?.uid === key?.uid &&
+        !isTokenBefore(one, liveTokens, published),
+    ) ?? null
   const named = new Set([published.key?.name, published.previous?.name])
   const otherKeys = liveKeys.filter(({ uid }) => uid !== key?.uid && !underway.has(uid))
   const elderKeys = otherKeys.filter(({ name }) => named.has(name)).toSorted(newestFirst)
@@ -54,6 +58,18 @@ export function holdingsOf({ secret, keys, tokens, published, underway }: Holdin
     strayTokens: otherTokens.filter((one) => !isElder(one)),
   }
 }
+
+// The Secret never goes back to what was delivered before. Where it names that, others have written it there: the elder would
+// live on, and what is in the Secret would end in its place.
+
+const isKeyBefore = ({ name }: KeyOfClaim, { key, previous }: AccessKeyClaimStatus): boolean =>
+  key !== undefined && name === previous?.name
+
+const isTokenBefore = (
+  { creationMs }: TokenOfClaim,
+  tokens: readonly TokenOfClaim[],
+  { token }: AccessKeyClaimStatus,
+): boolean => tokens.some((one) => one.name === token?.name && one.creationMs > creationMs)
 
 /** The key that was delivered last, also where its Secret is gone; null = it is gone itself. */
 export const latestKeyOf = ({ key, elderKeys }: Holdings): KeyOfClaim | null =>

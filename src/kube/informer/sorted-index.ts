@@ -35,10 +35,11 @@ export class SortedIndex {
     if (sizeOf(group) === 0) this.#groups.delete(value)
   }
 
-  /** The keys of that value, in the order of the index. */
-  keys(value: string): readonly string[] {
+  /** The first keys of that value, `most` at most, in the order of the index; in constant time if that is sorted. */
+  keys(value: string, most: number): readonly string[] {
     const group = this.#groups.get(value)
-    return typeof group === 'string' ? [group] : [...(group ?? [])]
+    if (typeof group === 'string') return [group].slice(0, most)
+    return Array.isArray(group) ? group.slice(0, most) : [...(group ?? [])].slice(0, most)
   }
 
   /** The first key of that value, in constant time; undefined = no object has the value. */

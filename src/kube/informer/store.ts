@@ -170,9 +170,10 @@ export class Store<T extends CachedObject> implements StoreSink, ObjectSource<T>
     for (const slot of this.#slots.values()) yield slot.item
   }
 
-  /** The objects with that indexed value, in the order of a sorted index. */
-  by(index: string, value: string): readonly T[] {
-    return (this.#indexes.get(index)?.keys(value) ?? []).flatMap((key) => this.getByKey(key) ?? [])
+  /** The objects with that indexed value, or so many of them, in the order of a sorted index. */
+  by(index: string, value: string, most = Number.POSITIVE_INFINITY): readonly T[] {
+    const keys = this.#indexes.get(index)?.keys(value, most) ?? []
+    return keys.flatMap((key) => this.getByKey(key) ?? [])
   }
 
   /** The first object with that indexed value, in constant time; undefined = there is none. */

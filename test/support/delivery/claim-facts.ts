@@ -176,6 +176,7 @@ export function claimFacts(parts: FactsParts = {}): ClaimFacts {
   const uids = [attempt?.isTokenOnly ? undefined : attempt?.key.uid, attempt?.token?.uid]
   return {
     template: 'template',
+    dataBytes: 0,
     caps: { maxTtlSeconds: null, loginTtlSeconds: null },
     placeFault: null,
     fault: null,

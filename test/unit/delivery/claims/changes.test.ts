@@ -1,6 +1,11 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { CLAIM_LABEL, EXPIRES_ANNOTATION, ROTATE_ANNOTATION } from '../../../../src/api/names.ts'
+import {
+  CLAIM_LABEL,
+  EXPIRES_ANNOTATION,
+  KEY_ID_ANNOTATION,
+  ROTATE_ANNOTATION,
+} from '../../../../src/api/names.ts'
 import { editSecret } from '../../../support/delivery/secret-edits.ts'
 import { CLAIM_UID } from '../../../support/delivery/claim-facts.ts'
 import {
@@ -114,6 +119,20 @@ describe('what is asked for reaches the Secret (28.5)', () => {
       ])
     },
   )
+
+  test('an elder whose id others put into the Secret ends all the same, and the Secret gets another (28.5)', async () => {
+    const world = await deliveredWorld({ overlap: 600 })
+    const elder = world.claim?.status?.key
+    world.edit({ metadata: { annotations: { [ROTATE_ANNOTATION]: 'leaked' } } })
+    await world.run(60)
+    const annotations = { [KEY_ID_ANNOTATION]: elder?.keyID ?? '' }
+    editSecret(world.server, { metadata: { annotations } as never })
+    world.lookAgain()
+    await world.run(650)
+    expectDelivered(world)
+    expect(world.keys.map(({ metadata }) => metadata.name)).not.toContain(elder?.name)
+    expect(world.delivered).toEqual(['first', 'requested', 'key_deleted'])
+  })
 
   test('a deleted key is made again, a disabled one is not until it is asked for', async () => {
     const world = await deliveredWorld()

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { CLAIM_LABEL, ROTATE_ANNOTATION } from '../../../../src/api/names.ts'
 import {
   DeliveryWorld,
   deliveredWorld,
   expectDelivered,
 } from '../../../support/delivery/delivery-world.ts'
 import type { ServerCall, ServerFault } from '../../../support/delivery/memory-api-server.ts'
-import { foreignSecret } from '../../../support/delivery/secret-edits.ts'
+import { editSecret, foreignSecret } from '../../../support/delivery/secret-edits.ts'
 
 const MINUTE = 60
 /** The canary is in the answers of the API server that may quote a Secret. */
@@ -67,6 +68,30 @@ describe('a Secret of others is never touched (28.4)', () => {
     await world.run(60)
     expect(world.reason).toBe('SecretTaken')
   })
+})
+
+test.each([
+  {
+    name: 'whose Secret others have relabelled',
+    hide: ({ server }: DeliveryWorld) =>
+      editSecret(server, { metadata: { labels: { [CLAIM_LABEL]: 'uid-other' } } as never }),
+  },
+  {
+    name: 'without the right to its Secret',
+    hide: ({ server }: DeliveryWorld) => void (server.mayUseSecrets = () => false),
+  },
+])('the elder of a claim $name ends after the overlap (28.5)', async ({ hide }) => {
+  const world = await deliveredWorld({ overlap: 600 })
+  world.edit({ metadata: { annotations: { [ROTATE_ANNOTATION]: 'leaked' } } })
+  await world.run(MINUTE)
+  const key = world.claim?.status?.key?.name
+  expect(world.keys).toHaveLength(2)
+  hide(world)
+  world.lookAgain()
+  await world.run(650)
+  expect(world.keys.map(({ metadata }) => metadata.name)).toEqual([key])
+  expect(world.claim?.status).toMatchObject({ key: { name: key } })
+  expect(world.claim?.status?.previous).toBeUndefined()
 })
 
 describe('without the right to write Secrets (28.4)', () => {
@@ -151,6 +176,30 @@ describe('a refused Secret (28.7)', () => {
       'RotationFailed',
     ])
   })
+
+  test('of a trial on a Secret that stands only code and reason are shown, as an answer may quote it (3.5)', async () => {
+    const world = await deliveredWorld()
+    world.server.faultOf = (call) => (isSecretWrite(call) && call.isDryRun ? QUOTA : null)
+    world.edit({ metadata: { annotations: { [ROTATE_ANNOTATION]: 'now' } } })
+    await world.run(MINUTE)
+    expect(messageOf(world)).toBe('Secret deploy cannot be written: 403 Forbidden.')
+    expect(JSON.stringify([world.log.lines, world.events, world.claim])).not.toContain('canary')
+  })
+
+  test.each([429, 500, 503])(
+    'no error that is logged has the words of answer %i to a write (3.5)',
+    async (code) => {
+      const world = await deliveredWorld()
+      world.server.faultOf = (call) =>
+        isSecretWrite(call) ? { code, reason: 'Busy', message: 'canary' } : null
+      world.edit({ spec: { secret: { labels: { a: 'b' } } } })
+      await world.run(MINUTE)
+      world.edit({ metadata: { annotations: { [ROTATE_ANNOTATION]: 'now' } } })
+      await world.run(MINUTE)
+      expect(world.errors.map(({ message }) => message).join()).not.toContain('canary')
+      expect(JSON.stringify([world.log.lines, world.events, world.claim])).not.toContain('canary')
+    },
+  )
 
   test('a change of spec is tried at once, whatever the back-off', async () => {
     const world = new DeliveryWorld()

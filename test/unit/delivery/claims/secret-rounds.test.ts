@@ -50,6 +50,22 @@ describe('rounds (28.4)', () => {
     expect(lists()).toHaveLength(4)
   })
 
+  test('enqueue no claim that does not count, however many there are in the namespace (28.8)', async () => {
+    const world = await deliveredWorld()
+    for (let at = 0; at < 150; at += 1) {
+      const [name, creationTimestamp] = [`more-${at}`, '2030-01-01T00:00:00Z']
+      const metadata = { name, uid: `uid-${1000 + at}`, creationTimestamp }
+      world.server.put('accesskeyclaims', claimObject({ metadata }))
+    }
+    const { enqueued } = watched(world)
+    await world.clock.advance(0)
+    expect(enqueued).toEqual([])
+    world.server.mayUseSecrets = () => false
+    await world.clock.advance(30_000)
+    expect(enqueued).toHaveLength(100)
+    expect(enqueued).not.toContain('shop/more-99')
+  })
+
   test('ten lists a second at most, and a round takes longer in proportion', async () => {
     const world = new DeliveryWorld()
     addClaims(

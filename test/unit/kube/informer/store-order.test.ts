@@ -44,6 +44,7 @@ test.each(Array.from({ length: repeated(30, 1000) }, (_, seed) => seed + 1))(
         const all = [...store.values()].filter((item) => item.group === value)
         const inOrder = all.toSorted((one, other) => (one.uid < other.uid ? -1 : 1))
         expect(store.by('group', value)).toEqual(inOrder)
+        expect(store.by('group', value, 2)).toEqual(inOrder.slice(0, 2))
         expect(store.firstBy('group', value)).toBe(inOrder[0])
         expect(store.countBy('group', value)).toBe(all.length)
       }
