@@ -11,6 +11,10 @@ export interface ClaimRecord {
   attempt: DeliveryAttempt | null
   /** The last refusal of the API server; null = the last try went well. */
   fault: DeliveryFault | null
+  /** uids of the key and the token that this process gave up last. */
+  abandoned: ReadonlySet<string>
+  /** Id of the key that status has named when it was last looked at; null = none. */
+  publishedKeyID: string | null
 }
 
 /** The memory of all claims, by their uids: a claim of the same name that is made later starts with an empty record. */
@@ -21,7 +25,13 @@ export class ClaimMemory {
   of({ uid }: { readonly uid: string }): ClaimRecord {
     const found = this.#records.get(uid)
     if (found) return found
-    const record: ClaimRecord = { secret: UNKNOWN_SECRET, attempt: null, fault: null }
+    const record: ClaimRecord = {
+      secret: UNKNOWN_SECRET,
+      attempt: null,
+      fault: null,
+      abandoned: new Set(),
+      publishedKeyID: null,
+    }
     this.#records.set(uid, record)
     return record
   }

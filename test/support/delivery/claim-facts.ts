@@ -173,6 +173,7 @@ export function claimFacts(parts: FactsParts = {}): ClaimFacts {
   )
   const uids = [attempt?.isTokenOnly ? undefined : attempt?.key.uid, attempt?.token?.uid]
   return {
+    abandoned: new Set(),
     template: 'template',
     caps: { maxTtlSeconds: null, loginTtlSeconds: null },
     placeFault: null,
