@@ -3,6 +3,8 @@ import type { AccessKeyClaimStatus } from '../../api/accesskeyclaim.gen.ts'
 import type { Condition } from '../../api/objects.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import { type PublishedClaim, identityOf } from '../../domain/claim/claim.ts'
+import { latestKeyOf } from '../../domain/claim/holdings.ts'
+import { isPersonGone } from '../../domain/claim/replacement.ts'
 import {
   type DesiredCondition,
   sameConditions,
@@ -50,19 +52,19 @@ export function statusOf(facts: ClaimFacts): DesiredClaimStatus {
 /** Nothing of a claim that is being deleted works. */
 function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
   if (facts.claim.isDeleting) return {}
-  return facts.secret.kind === 'unknown' ? lastKnown(facts.claim.published) : deliveredFields(facts)
+  return facts.secret.kind === 'unknown' ? lastKnown(facts) : deliveredFields(facts)
 }
 
-/** The delivery as status has it already: the Secret cannot be read. */
-function lastKnown(published: PublishedClaim): AccessKeyClaimStatus {
-  const {
-    observedGeneration: _,
-    conditions: __,
-    identity: ___,
-    nextRotation: ____,
-    ...known
-  } = published
-  return known
+/**
+ * The delivery as status has it already: the Secret cannot be read. When its key is due stays in it, so that a rotation that nobody
+ * makes shows as overdue while the key works.
+ */
+function lastKnown({ claim, holdings }: ClaimFacts): AccessKeyClaimStatus {
+  const { published, isSuspended } = claim
+  const key = latestKeyOf(holdings)
+  const isRotated = key !== null && !key.isDisabled && !isPersonGone(key) && !isSuspended
+  const { observedGeneration: _, conditions: __, identity: ___, nextRotation, ...known } = published
+  return isRotated && nextRotation !== undefined ? { ...known, nextRotation } : known
 }
 
 function deliveredFields(facts: ClaimFacts): AccessKeyClaimStatus {
