@@ -57,10 +57,11 @@ const textIn =
 export const AUTHORITY_WRITE_REASONS = ['authority'] as const
 
 const BACK_OFF = { firstMs: 500, longestMs: 60_000 }
+const LOOK_EVERY_MS = 60_000
 
 /**
  * Creates the function that publishes the authority of this process's own certificate, to be called whenever a certificate is in
- * use. It tries until the ConfigMap is stored.
+ * use. It tries until the ConfigMap is stored, and looks each minute whether it still is: without it nobody trusts this process.
  */
 export function authorityPublisher(
   { clock, log, lifecycle }: AuthorityProcess,
@@ -70,14 +71,13 @@ export function authorityPublisher(
 ): () => void {
   const { stopping: signal } = lifecycle
   const { namespace } = configMap
-  let published: string | null = null
+  let isKept = false
   const publish = async (): Promise<void> => {
     const secret = await client.get<Secret>(SECRETS, { namespace, name: GATEWAY_TLS_SECRET })
     const pem = secretText(secret ?? undefined, AUTHORITY_DATA_KEY)
-    if (pem === null || pem === published) return
+    if (pem === null) return
     const stored = await client.get<ConfigMap>(CONFIG_MAPS, configMap)
-    published = stored?.data?.[AUTHORITY_DATA_KEY] ?? null
-    if (pem === published) return
+    if (pem === stored?.data?.[AUTHORITY_DATA_KEY]) return
     const object = {
       apiVersion: apiVersionOf(CONFIG_MAPS),
       kind: CONFIG_MAPS.kind,
@@ -85,7 +85,6 @@ export function authorityPublisher(
       data: { [AUTHORITY_DATA_KEY]: pem },
     }
     await claim(deps, CONFIG_MAPS, object, { manager: deps.fieldManager, reason: 'authority' })
-    published = pem
   }
   const untilStored = async (): Promise<void> => {
     for (let retries = 0; !signal.aborted; retries += 1) {
@@ -100,5 +99,12 @@ export function authorityPublisher(
       }
     }
   }
-  return () => void untilStored()
+  const keepStored = async (): Promise<void> => {
+    isKept = true
+    while (!signal.aborted) {
+      await untilStored()
+      await sleep(clock, LOOK_EVERY_MS, signal)
+    }
+  }
+  return () => void (isKept ? untilStored() : keepStored())
 }

@@ -1,6 +1,5 @@
 // The Events about changes of a claim (contract 28.7), from the status that it has and the one that it gets.
 import type { EventReason } from '../../api/reasons.ts'
-import type { PublishedClaim } from '../../domain/claim/claim.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import type { ClaimFacts } from './facts.ts'
@@ -31,7 +30,7 @@ export function transitionsOf(
   status: DesiredClaimStatus,
 ): readonly ClaimTransition[] {
   const delivery = deliveryOf(facts, status)
-  const failure = failureOf(facts.claim.published, status)
+  const failure = failureOf(facts, status)
   return [...(delivery ? [delivery] : []), ...failure]
 }
 
@@ -51,9 +50,9 @@ function deliveryOf(
 
 const REFUSALS = ['DeliveryForbidden', 'SecretTaken', 'SecretRefused'] as const
 
-/** A refusal, and that it keeps a credential from its rotation. */
+/** A refusal, and that it keeps a credential from its rotation. What only waits for its time has not failed. */
 function failureOf(
-  published: PublishedClaim,
+  { claim: { published }, attempt, fault }: ClaimFacts,
   { conditions, key, observedGeneration }: DesiredClaimStatus,
 ): readonly ClaimTransition[] {
   const ready = findCondition(conditions, 'Ready')
@@ -63,7 +62,8 @@ function failureOf(
   const discriminator = `${observedGeneration} ${key?.keyID} ${ready.lastTransitionTime}`
   const isRotation = published.key !== undefined
   const { message: note } = ready
-  const failed = isRotation && (reason !== undefined || ready.reason === 'Pending')
+  const isTried = attempt !== null || fault !== null
+  const failed = isRotation && (reason !== undefined || (ready.reason === 'Pending' && isTried))
   return [
     ...(reason === undefined ? [] : [{ reason, note, discriminator }]),
     ...(failed ? [{ reason: 'RotationFailed', note, discriminator } as const] : []),

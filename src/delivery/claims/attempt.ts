@@ -25,6 +25,10 @@ interface AttemptKey extends MadeObject {
   readonly plaintext: string | null
 }
 
+/** uids of what was made for the attempt. */
+export const uidsOf = ({ isTokenOnly, key, token }: DeliveryAttempt): ReadonlySet<string> =>
+  new Set([...(isTokenOnly ? [] : [key.uid]), ...(token === null ? [] : [token.uid])])
+
 /** How long gateways may take until they accept a key that is Ready (contract 10.3). */
 export const ACCEPTED_AFTER_MS = 1000
 

@@ -27,6 +27,10 @@ export interface ClaimRecord {
   labelled: LabelWrite | null
   /** null = nothing is computed yet. */
   rendering: RenderingFacts | null
+  /** uids of the key and the token that this process gave up last. */
+  abandoned: ReadonlySet<string>
+  /** Id of the key that status has named when it was last looked at; null = none. */
+  publishedKeyID: string | null
 }
 
 /** The memory of all claims, by their uids: a claim of the same name that is made later starts with an empty record. */
@@ -43,6 +47,8 @@ export class ClaimMemory {
       fault: null,
       labelled: null,
       rendering: null,
+      abandoned: new Set(),
+      publishedKeyID: null,
     }
     this.#records.set(uid, record)
     return record

@@ -49,6 +49,8 @@ export interface ClaimFacts extends Omit<ReplacementInput, 'secret'> {
   /** The key and the token under way, once the watch has brought them. */
   readonly attemptKey: KeyOfClaim | null
   readonly attemptToken: TokenOfClaim | null
+  /** uids of the key and the token that this process gave up last. */
+  readonly abandoned: ReadonlySet<string>
   /** Why the claim has no right to anything; null = it has. */
   readonly placeFault: ClaimFault | null
   /** The last refusal by the API server, until the write is tried again; null = there is none. */

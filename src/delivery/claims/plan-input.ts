@@ -3,10 +3,11 @@ import type { Claim } from '../../domain/claim/claim.ts'
 import type { KeyOfClaim, TokenOfClaim } from '../../domain/claim/claimed-key.ts'
 import { holdingsOf } from '../../domain/claim/holdings.ts'
 import { reasonOf } from '../../domain/claim/replacement.ts'
+import { UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
 import { type ServerAddress, dataBytes, templateText } from '../../domain/claim/template.ts'
 import { formatSecond } from '../../domain/time.ts'
 import { templateDigest } from '../secrets/secret-writes.ts'
-import type { DeliveryAttempt } from './attempt.ts'
+import { type DeliveryAttempt, uidsOf } from './attempt.ts'
 import type { ClaimRecord, RenderingFacts } from './claim-memory.ts'
 import type { ClaimDeps } from './deps.ts'
 import type { ClaimFacts, DeliveryFault } from './facts.ts'
@@ -20,13 +21,9 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
   const record = memory.of(claim)
   const keys = stores.keys.by(BY_CLAIM, claim.uid)
   const tokens = stores.tokens.by(BY_CLAIM, claim.uid)
+  noteDelivery(record, claim)
   const attempt = followed(record, { keys, tokens }, nowMs)
   const server = gateway.server(claim.secret.target)
-  const underway = new Set(
-    [attempt?.isTokenOnly ? undefined : attempt?.key.uid, attempt?.token?.uid].filter(
-      (uid) => uid !== undefined,
-    ),
-  )
   return {
     claim,
     secret: record.secret,
@@ -35,11 +32,12 @@ export function factsOf(claim: Claim, deps: ClaimDeps): ClaimFacts {
       keys,
       tokens,
       published: claim.published,
-      underway,
+      underway: attempt === null ? new Set() : uidsOf(attempt),
     }),
     attempt,
     attemptKey: keys.find(({ uid }) => uid === attempt?.key.uid) ?? null,
     attemptToken: tokens.find(({ uid }) => uid === attempt?.token?.uid) ?? null,
+    abandoned: record.abandoned,
     ...renderingOf(record, claim, server),
     caps: deps.caps(),
     placeFault: placeFaultOf(claim, stores.claims, places),
@@ -73,6 +71,15 @@ function renderingOf(
   }
   record.rendering = { generation, url, ca, ...computed }
   return computed
+}
+
+/** Another process has delivered: what was seen of the Secret before must not end the key that is in it now. */
+function noteDelivery(record: ClaimRecord, { published: { key } }: Claim): void {
+  const { secret, publishedKeyID } = record
+  if (key?.keyID === undefined || key.keyID === publishedKeyID) return
+  record.publishedKeyID = key.keyID
+  const isSeen = secret.kind === 'held' && secret.view.keyID === key.keyID
+  if (!isSeen) record.secret = UNKNOWN_SECRET
 }
 
 /** The attempt, with what the watch has shown of its key and its token. */

@@ -109,8 +109,23 @@ function look(facts: ClaimFacts): ClaimStep | null {
   return facts.fault === null ? { kind: 'look' } : (publish(facts) ?? awaitChange(facts))
 }
 
-function endStray({ holdings: { strayKeys, strayTokens } }: ClaimFacts): ClaimStep | null {
-  const [[key], [token]] = [strayKeys, strayTokens]
+/** How long a key or token of another process is left to it: one that runs by mistake must not end what this one makes, and back. */
+const LEFT_TO_OTHERS_MS = 10_000
+
+/** Whether a stray may be under way in another process. By a clock that is wrong none is for long. */
+const isLeft = (
+  { uid, creationMs }: KeyOfClaim | TokenOfClaim,
+  { abandoned, nowMs }: ClaimFacts,
+): boolean => !abandoned.has(uid) && Math.abs(nowMs - creationMs) < LEFT_TO_OTHERS_MS
+
+/** A token whose making was not answered: no other process makes one of this key. */
+const isOfAttempt = ({ ownerRef }: TokenOfClaim, { attempt }: ClaimFacts): boolean =>
+  attempt !== null && !attempt.isTokenOnly && ownerRef?.uid === attempt.key.uid
+
+function endStray(facts: ClaimFacts): ClaimStep | null {
+  const { strayKeys, strayTokens } = facts.holdings
+  const key = strayKeys.find((one) => !isLeft(one, facts))
+  const token = strayTokens.find((one) => isOfAttempt(one, facts) || !isLeft(one, facts))
   if (key) return { kind: 'endKey', key, because: 'stray' }
   return token ? { kind: 'endToken', token, because: 'stray' } : null
 }
@@ -174,7 +189,8 @@ function replace(facts: ClaimFacts): ClaimStep | null {
   if (obstacleOf(facts) !== null || fault !== null) return null
   if (attempt !== null)
     return isOutdated(facts, attempt, replacement) ? { kind: 'abandon' } : goOn(facts, attempt)
-  if (nowMs < mayReplaceMs(facts)) return null
+  const { strayKeys, strayTokens } = facts.holdings
+  if (nowMs < mayReplaceMs(facts) || strayKeys.length + strayTokens.length > 0) return null
   if (!replacement.isTokenOnly) return { kind: 'makeKey', replacement }
   const { key: owner } = facts.holdings
   return owner === null ? null : { kind: 'makeToken', replacement, owner }
@@ -273,7 +289,7 @@ function awaitChange(facts: ClaimFacts): ClaimStep | null {
 /** When to plan again without any event. */
 function wakeMsOf(facts: ClaimFacts): number | null {
   const { holdings, attempt, fault, labelled, nowMs } = facts
-  const { key, elderKeys, elderTokens } = holdings
+  const { key, elderKeys, elderTokens, strayKeys, strayTokens } = holdings
   const isDelivered = key !== null
   const times = [
     fault?.retryMs ?? null,
@@ -285,6 +301,7 @@ function wakeMsOf(facts: ClaimFacts): number | null {
       : attempt.readySinceMs + ACCEPTED_AFTER_MS,
     replacementIn(facts) === null ? nextRotationMs(facts) : mayReplaceMs(facts),
     deliveredEndMs(facts),
+    ...[...strayKeys, ...strayTokens].map(({ creationMs }) => creationMs + LEFT_TO_OTHERS_MS),
     ...(isDelivered ? elderKeys.map((elder) => elderKeyEndMs(elder, facts)) : []),
     ...(isDelivered ? elderTokens.map((elder) => elderTokenEndMs(elder, facts)) : []),
   ]

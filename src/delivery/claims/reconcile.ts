@@ -27,7 +27,7 @@ import type { ReconcileContext } from '../../kube/controller/reconcile-context.t
 import { recordTransitions } from '../../kube/event-recorder.ts'
 import { readSecret } from '../secrets/secret-writes.ts'
 import { type ClaimTransition, NORMAL_REASONS, secretChangedOf } from './announce.ts'
-import { SHOWN_AFTER_MS } from './attempt.ts'
+import { SHOWN_AFTER_MS, uidsOf } from './attempt.ts'
 import { deliver, relabel, tryDelivery } from './deliver.ts'
 import type { ClaimDeps } from './deps.ts'
 import type { ClaimFacts } from './facts.ts'
@@ -80,7 +80,7 @@ async function take(
       await look(claim, deps)
       return 'goOn'
     case 'abandon':
-      deps.memory.of(claim).attempt = null
+      abandon(claim, deps)
       return 'goOn'
     case 'endKey':
       await endKey(step, deps, context)
@@ -147,6 +147,12 @@ const keysIn = ({ client, stores }: ClaimDeps): ObjectTarget => ({
 
 const succeeded = (claim: Claim, deps: ClaimDeps): void => {
   deps.memory.of(claim).fault = null
+}
+
+function abandon(claim: Claim, deps: ClaimDeps): void {
+  const record = deps.memory.of(claim)
+  if (record.attempt !== null) record.abandoned = uidsOf(record.attempt)
+  record.attempt = null
 }
 
 /** Reads the Secret. */

@@ -3,6 +3,8 @@ import type { AccessKeyClaimStatus } from '../../api/accesskeyclaim.gen.ts'
 import type { Condition } from '../../api/objects.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import { type PublishedClaim, identityOf } from '../../domain/claim/claim.ts'
+import { latestKeyOf } from '../../domain/claim/holdings.ts'
+import { isPersonGone } from '../../domain/claim/replacement.ts'
 import {
   type DesiredCondition,
   sameConditions,
@@ -54,13 +56,27 @@ function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
 }
 
 /**
- * The delivery as status has it already, without an elder that has ended: the Secret cannot be read. A rotation that is due is
- * overdue from then on.
+ * The delivery as status has it already, without an elder that has ended: the Secret cannot be read. The time when its key is due
+ * stays in it, so that a rotation that is held up shows as overdue while the key works.
  */
-function lastKnown({ claim: { published }, holdings }: ClaimFacts): AccessKeyClaimStatus {
-  const { observedGeneration: _, conditions: __, identity: ___, previous, ...known } = published
-  const isKept = holdings.elderKeys.some(({ name }) => name === previous?.name)
-  return previous !== undefined && isKept ? { ...known, previous } : known
+function lastKnown({ claim, holdings }: ClaimFacts): AccessKeyClaimStatus {
+  const { published, isSuspended } = claim
+  const key = latestKeyOf(holdings)
+  const isRotated = key !== null && !key.isDisabled && !isPersonGone(key) && !isSuspended
+  const {
+    observedGeneration: _,
+    conditions: __,
+    identity: ___,
+    nextRotation,
+    previous,
+    ...known
+  } = published
+  const isElderKept = holdings.elderKeys.some(({ name }) => name === previous?.name)
+  return {
+    ...known,
+    ...(isRotated && nextRotation !== undefined ? { nextRotation } : {}),
+    ...(isElderKept && previous !== undefined ? { previous } : {}),
+  }
 }
 
 function deliveredFields(facts: ClaimFacts): AccessKeyClaimStatus {

@@ -175,6 +175,7 @@ export function claimFacts(parts: FactsParts = {}): ClaimFacts {
   )
   const uids = [attempt?.isTokenOnly ? undefined : attempt?.key.uid, attempt?.token?.uid]
   return {
+    abandoned: new Set(),
     template: 'template',
     dataBytes: 0,
     caps: { maxTtlSeconds: null, loginTtlSeconds: null },

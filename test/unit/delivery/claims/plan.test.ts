@@ -172,7 +172,11 @@ describe('the steps for a token (28.3, 28.5)', () => {
     { name: 'an elder token ends 5 s after its own end', tokens: [claimToken('old', { createdAt: -86_380 }), token], nowMs: after(25), step: 'end old: replaced' },
     { name: 'and is left to the manager until then', tokens: [claimToken('old', { createdAt: -86_380 }), token], nowMs: after(24), step: 'wait until 25' },
     { name: 'the second elder token ends at once', tokens: [claimToken('old', { createdAt: -20 }), claimToken('older', { createdAt: -30 }), token], step: 'end older: replaced' },
-    { name: 'a token that was never delivered ends at once', tokens: [token, claimToken('stray', { createdAt: 9 })], step: 'end stray: stray' },
+    { name: 'a token that this process gave up ends at once', tokens: [token, claimToken('stray', { createdAt: 9 })], abandoned: new Set(['uid-stray']), step: 'end stray: stray' },
+    { name: 'and one of the key under way, whose making was not answered', keys: [owner, newOwner], tokens: [token, claimToken('stray', { owner: 'new', createdAt: 9 })], attempt: attempt({ cause: 'requested' }), claim: { ...asked, spec: { token: {} } }, step: 'end stray: stray' },
+    { name: 'one of another process is left to it', tokens: [token, claimToken('stray', { createdAt: 9 })], step: 'wait until 19' },
+    { name: 'for ten seconds', tokens: [token, claimToken('stray', { createdAt: 9 })], nowMs: after(19), step: 'end stray: stray' },
+    { name: 'and no other is made meanwhile', tokens: [claimToken('stray', { createdAt: 30 })], nowMs: after(35), step: 'publish Pending' },
   ])('$name', ({ step, ...differing }) => {
     expect(planned({ ...parts, published, ...differing })).toBe(step)
   })
@@ -210,7 +214,12 @@ describe('the steps for elders and strays (28.3, 28.5)', () => {
     { name: 'it ends after the overlap also where the Secret cannot be read', ...named(60), secret: 'unknown', fault: { ...fault, reason: 'SecretTaken' }, nowMs: after(62), step: 'end elder: replaced' },
     { name: 'and not before that', ...named(60), secret: 'unknown', fault: { ...fault, reason: 'SecretTaken' }, nowMs: after(61), step: 'publish SecretTaken' },
     { name: 'nor without its successor', ...named(60), keys: [elder], secret: 'unknown', fault: { ...fault, reason: 'SecretTaken' }, nowMs: after(62), step: 'publish SecretTaken' },
-    { name: 'a key that was never delivered ends at once', keys: [key, claimKey('stray')], step: 'end stray: stray' },
+    { name: 'a key that this process gave up ends at once', keys: [key, claimKey('stray', { createdAt: 9 })], abandoned: new Set(['uid-stray']), step: 'end stray: stray' },
+    { name: 'one of another process is left to it for ten seconds', keys: [key, claimKey('stray', { createdAt: 1 })], step: 'wait until 11' },
+    { name: 'also by a clock that is behind', keys: [key, claimKey('stray', { createdAt: 19 })], step: 'wait until 29' },
+    { name: 'and ends then', keys: [key, claimKey('stray')], step: 'end stray: stray' },
+    { name: 'or where a clock was wrong', keys: [key, claimKey('stray', { createdAt: 300 })], step: 'end stray: stray' },
+    { name: 'no other key is made meanwhile', claim: asked, keys: [key, claimKey('stray', { createdAt: 35 })], nowMs: after(40), step: 'wait until 45' },
     { name: 'but not what is under way', claim: asked, keys: [key, NEW], attempt: attempt(), step: 'deliver new' },
     { name: 'and not while the Secret is not read', keys: [key, claimKey('stray')], secret: 'unknown', step: 'look' },
   ])('$name', ({ step, ...parts }) => {

@@ -224,11 +224,20 @@ describe('the fields of status (28.7)', () => {
     expect(statusOf(atRest(delivered)).secretDigest).toBe('other')
   })
 
-  test('stay while the Secret cannot be read, so that a rotation that is due is seen to be overdue', () => {
-    const status = statusOf(
-      atRest({ secret: 'unknown', keys: [], fault: faulty('DeliveryForbidden') }),
-    )
+  test('stay while the Secret cannot be read, also when its key is due, so that it gets overdue (28.7)', () => {
+    const status = statusOf(atRest({ secret: 'unknown', fault: faulty('DeliveryForbidden') }))
     expect(status).toEqual({ ...REST, conditions: status.conditions })
+  })
+
+  // biome-ignore format: a table
+  test.each<FactsParts & { readonly name: string }>([
+    { name: 'is gone', keys: [] },
+    { name: 'is disabled', keys: [claimKey('key', { spec: { disabled: true } })] },
+    { name: 'has a person who is disabled', keys: [claimKey('key', { reason: 'UserDisabled' })] },
+    { name: 'is suspended', ...spec({ suspend: true }) },
+  ])('have no next rotation of a key that $name, where the Secret cannot be read', ({ name: _, ...parts }) => {
+    const status = statusOf(atRest({ ...parts, secret: 'unknown', fault: faulty('DeliveryForbidden') }))
+    expect(status).not.toHaveProperty('nextRotation')
   })
 
   test('a deleted token moves no time of a delivery (28.7)', () => {
