@@ -5,7 +5,7 @@ import type { ObjectMeta } from '../../api/objects.ts'
 import type { Claim } from '../../domain/claim/claim.ts'
 import { UNKNOWN_SECRET } from '../../domain/claim/secret-view.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
-import { listMetadata } from '../../kube/client/namespace-content.ts'
+import { metadataPages } from '../../kube/client/namespace-content.ts'
 import { objectKey } from '../../kube/informer/store.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
@@ -46,18 +46,12 @@ const namespacesOf = ({ stores, places }: SecretRounds): ReadonlySet<string> => 
 }
 
 async function lookInto(namespace: string, rounds: SecretRounds): Promise<void> {
-  const { stores, clientDeps, places, log, signal } = rounds
+  const { stores, places, log, signal } = rounds
   if (signal.aborted) return
   try {
-    const found = await listMetadata(
-      clientDeps,
-      SECRETS,
-      { namespace, labelSelector: CLAIM_LABEL },
-      signal,
-    )
-    const byName = new Map(found.map((metadata) => [metadata.name, metadata]))
+    const found = await listedSecrets(namespace, rounds)
     for (const claim of claimsThatCount(namespace, stores.claims, places))
-      compare(claim, byName.get(claim.secret.name), rounds)
+      compare(claim, found, rounds)
   } catch (err) {
     if (signal.aborted) return
     if (err instanceof StatusError && err.code === 403) forbid(namespace, rounds)
@@ -65,12 +59,40 @@ async function lookInto(namespace: string, rounds: SecretRounds): Promise<void> 
   }
 }
 
+/** Secrets in a page. Each may have a quarter of a megabyte of annotations, which no page of more would leave room for. */
+const PAGE = 50
+/** More Secrets than 500 with the label are no claims': the rest of them is not listed. */
+const MOST_PAGES = 10
+
+/** The Secrets of a namespace that have the label. */
+interface ListedSecrets {
+  readonly byName: ReadonlyMap<string, Pick<ObjectMeta, 'uid' | 'resourceVersion'>>
+  /** Whether there are no more: else each Secret that is missing here has to be read. */
+  readonly isWhole: boolean
+}
+
+async function listedSecrets(
+  namespace: string,
+  { clientDeps, signal }: SecretRounds,
+): Promise<ListedSecrets> {
+  const byName = new Map<string, Pick<ObjectMeta, 'uid' | 'resourceVersion'>>()
+  const query = { namespace, labelSelector: CLAIM_LABEL, limit: PAGE }
+  let pages = 0
+  for await (const page of metadataPages(clientDeps, SECRETS, query, signal)) {
+    if (pages === MOST_PAGES) return { byName, isWhole: false }
+    pages += 1
+    for (const { name, uid, resourceVersion } of page) byName.set(name, { uid, resourceVersion })
+  }
+  return { byName, isWhole: true }
+}
+
 /** A Secret that is not as it was seen is read at the next reconcile. */
 function compare(
   claim: Claim,
-  found: ObjectMeta | undefined,
+  { byName, isWhole }: ListedSecrets,
   { memory, changed }: SecretRounds,
 ): void {
+  const found = byName.get(claim.secret.name)
   const record = memory.of(claim)
   const { secret, fault } = record
   const isSame =
@@ -82,7 +104,7 @@ function compare(
   // It waits for its first look already: at a start that is in the order of due times.
   if (secret.kind === 'unknown' && !isForbidden) return
   // Missing as it was seen: what keeps it from being made is tried again at its own pace.
-  if (secret.kind === 'missing' && found === undefined && !isForbidden) return
+  if (secret.kind === 'missing' && found === undefined && isWhole && !isForbidden) return
   record.secret = UNKNOWN_SECRET
   if (isForbidden) record.fault = null
   changed(objectKey(claim))

@@ -87,18 +87,34 @@ export async function listMetadata(
   signal?: AbortSignal,
 ): Promise<readonly ObjectMeta[]> {
   const found: ObjectMeta[] = []
+  for await (const page of metadataPages(deps, resource, { ...query, limit: PAGE }, signal))
+    found.push(...page)
+  return found
+}
+
+/**
+ * The same in pages of `limit` objects, for a caller that keeps little of each or not all: others may have made many, and each
+ * as large as an object can be.
+ *
+ * @throws as listMetadata does
+ */
+export async function* metadataPages(
+  deps: ClientDeps,
+  resource: Resource,
+  query: MetadataQuery & { readonly limit: number },
+  signal?: AbortSignal,
+): AsyncGenerator<readonly ObjectMeta[]> {
   for (let next: string | undefined = ''; next !== undefined; ) {
     const page = await metadataPage(deps, resource, query, next, signal)
-    found.push(...(page.items === null ? [] : page.items).map(({ metadata }) => metadata))
+    yield (page.items === null ? [] : page.items).map(({ metadata }) => metadata)
     next = page.metadata.continue || undefined
   }
-  return found
 }
 
 async function metadataPage(
   deps: ClientDeps,
   resource: Resource,
-  { namespace, ...selector }: MetadataQuery,
+  { namespace, limit, ...selector }: MetadataQuery & { readonly limit: number },
   next: string,
   signal: AbortSignal | undefined,
 ): Promise<MetadataPage> {
@@ -106,7 +122,7 @@ async function metadataPage(
   return (await send(deps, {
     method: 'GET',
     path: pathOf(resource, { namespace }),
-    query: { limit: String(PAGE), ...selector, ...from },
+    query: { limit: String(limit), ...selector, ...from },
     // Servers of aggregated APIs need not know the short form.
     accept: `${METADATA},application/json`,
     ...(signal ? { signal } : {}),

@@ -235,7 +235,12 @@ export class MemoryApiServer {
         value === undefined ? Object.hasOwn(labels, label) : labels[label] === value
       return isHere && (label === '' || isLabelled)
     })
-    return { metadata: { resourceVersion: String(this.#revision) }, items }
+    const from = Number(query.get('continue') ?? 0)
+    const to = from + Number(query.get('limit') ?? Number.POSITIVE_INFINITY)
+    const next = to < items.length ? { continue: String(to) } : {}
+    const page = items.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    const metadata = { resourceVersion: String(this.#revision), ...next }
+    return { metadata, items: page.slice(from, to) }
   }
 
   #create(call: ServerCall): SecretObject {

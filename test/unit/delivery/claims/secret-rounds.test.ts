@@ -1,7 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { watchSecrets } from '../../../../src/delivery/claims/secret-rounds.ts'
 import { CLAIM_UID } from '../../../support/delivery/claim-facts.ts'
-import { DeliveryWorld, deliveredWorld } from '../../../support/delivery/delivery-world.ts'
+import {
+  DeliveryWorld,
+  deliveredWorld,
+  expectDelivered,
+} from '../../../support/delivery/delivery-world.ts'
 import type { ServerCall } from '../../../support/delivery/memory-api-server.ts'
 import { editSecret, foreignSecret } from '../../../support/delivery/secret-edits.ts'
 import { claimObject } from '../../../support/object-builder.ts'
@@ -64,6 +68,28 @@ describe('rounds (28.4)', () => {
     await world.clock.advance(30_000)
     expect(enqueued).toHaveLength(100)
     expect(enqueued).not.toContain('shop/more-99')
+  })
+
+  test('read so many Secrets with the label at most, and each that was not among them by itself', async () => {
+    const world = await deliveredWorld()
+    const foreign = foreignSecret('uid-other')
+    const addForeign = (from: number, to: number): void => {
+      for (let at = from; at < to; at += 1)
+        world.server.put('secrets', {
+          ...foreign,
+          metadata: { ...foreign.metadata, name: `a-${at}`, uid: `uid-a-${at}` },
+        })
+    }
+    addForeign(0, 450)
+    const { enqueued, lists } = watched(world)
+    await world.clock.advance(0)
+    expect([lists().length, enqueued]).toEqual([10, []])
+    addForeign(450, 2000)
+    await world.clock.advance(30_000)
+    expect([lists().length, enqueued]).toEqual([21, ['shop/deploy']])
+    await world.run(10)
+    expectDelivered(world)
+    expect(world.delivered).toEqual(['first'])
   })
 
   test('ten lists a second at most, and a round takes longer in proportion', async () => {
