@@ -235,7 +235,7 @@ describe('the fields of status (28.7)', () => {
     { name: 'is disabled', keys: [claimKey('key', { spec: { disabled: true } })] },
     { name: 'has a person who is disabled', keys: [claimKey('key', { reason: 'UserDisabled' })] },
     { name: 'is suspended', ...spec({ suspend: true }) },
-  ])('have no next rotation of a key that $name, where the Secret cannot be read', ({ ...parts }) => {
+  ])('have no next rotation of a key that $name, where the Secret cannot be read', (parts) => {
     const status = statusOf(atRest({ ...parts, secret: 'unknown', fault: faulty('DeliveryForbidden') }))
     expect(status).not.toHaveProperty('nextRotation')
   })
