@@ -330,10 +330,7 @@ export function notifyAll<Change>(
   if (errors.length > 0) throw errors[0]
 }
 
-/**
- * Compares resourceVersions as etcd revisions, which grow with each write, even if an object is deleted and
- * recreated.
- */
+/** Compares resourceVersions as etcd revisions, which grow with each write, even if an object is made anew. */
 const isNewer = (after: CachedObject, before: CachedObject): boolean =>
   versionOf(after) > versionOf(before)
 
