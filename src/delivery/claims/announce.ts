@@ -74,10 +74,10 @@ function failureOf(
 export function secretChangedOf(facts: ClaimFacts): ClaimTransition | null {
   const { claim } = facts
   if (replacementIn(facts)?.cause !== 'secret_changed') return null
-  const was = facts.secret.kind === 'held' ? 'Its data were changed' : 'It was deleted'
+  const was = facts.secret.kind === 'held' ? 'its data were changed' : 'it was deleted'
   return {
     reason: 'SecretChanged',
-    note: `Secret ${claim.secret.name}: ${was[0]?.toLowerCase()}${was.slice(1)} by others. It gets another credential.`,
+    note: `Secret ${claim.secret.name}: ${was} by others. It gets another credential.`,
     discriminator: `${claim.published.key?.keyID} ${claim.published.lastRotation}`,
   }
 }
