@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // The delivery process is killed at each of its writes, and the next one goes on: at no moment has a Secret a key that does not
 // work, or a claim more than three keys, and none is left over (contract 28.3, 28.5, 28.6).
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

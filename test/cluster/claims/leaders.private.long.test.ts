@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Two replicas of the delivery process, of which the leading one is stopped in the middle of its work, and woken once the other has
 // taken over: it writes nothing more, no Secret has a key that does not work, and no key is left over (contract 8.1, 28.3).
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Five thousand claims: memory of the delivery process, the time until all are delivered, and what it asks of the API server at
 // rest (contract 28.8).
 import { afterAll, beforeAll, expect, test } from 'vitest'

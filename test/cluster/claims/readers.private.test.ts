@@ -1,4 +1,4 @@
-// @module-tag no-retry
+/** @module-tag no-retry */
 // Readers of delivered keys call a real gateway without pause, while the keys are replaced: no call is refused. After others have
 // deleted or changed a Secret, none is but for a minute (contract 28.3, 28.4, 28.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

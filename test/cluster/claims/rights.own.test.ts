@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // The rights of the delivery process, in use: from a first claim to the keys of one that is gone, it asks for none that it lacks, and
 // has none that it does not use (28.3).
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What claims cost: how many writes a rotation takes, none at rest, at a restart, at a resync and when a GitOps tool applies the
 // same again, and how long a new claim waits for its Secret (contract 28.5, 28.8).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
