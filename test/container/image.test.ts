@@ -55,7 +55,7 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
     {
       args: ['bogus'],
       code: 2,
-      says: 'accepted are manager, gateway, direct, sign-in, syncer, target, kubeconfig, check, keygen',
+      says: 'accepted are manager, gateway, direct, delivery, sign-in, syncer, target, kubeconfig, check, keygen',
     },
     { args: ['manager', '--bogus'], code: 2, says: 'is not a flag, accepted are --kubeconfig' },
     { args: ['gateway', '--bind-address=x'], code: 2, says: 'an address such as :8443' },
