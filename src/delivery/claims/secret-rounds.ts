@@ -59,10 +59,10 @@ async function lookInto(namespace: string, rounds: SecretRounds): Promise<void> 
   }
 }
 
-/** Secrets in a page. Each may have a quarter of a megabyte of annotations, which no page of more would leave room for. */
-const PAGE = 50
+/** Secrets in a page: as many as a namespace has claims by default. Each may have a quarter of a megabyte of annotations. */
+const PAGE = 100
 /** More Secrets than 500 with the label are no claims': the rest of them is not listed. */
-const MOST_PAGES = 10
+const MOST_PAGES = 5
 
 /** The Secrets of a namespace that have the label. */
 interface ListedSecrets {
