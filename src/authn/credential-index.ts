@@ -9,7 +9,7 @@ import {
   type PublishedKeyStatus,
   storedDigestOf,
 } from '../domain/accesskey/access-key.ts'
-import { isOlderKey } from '../domain/accesskey/key-state.ts'
+import { isOlder } from '../domain/shared-metadata.ts'
 import type { KeyLookup, KeyRelations } from '../domain/accesskey/owner-chain.ts'
 import type { People } from '../domain/people/people.ts'
 import {
@@ -79,7 +79,7 @@ export function createKeyIndex(secret: Uint8Array, people: People): KeyIndex {
     return { ...key, keyedDigest: isKnown ? before.keyedDigest : hashHexWithSecret(key.digest) }
   }
   const store: Store<AccessKey> = new Store(indexedKeyOf, indexers, {
-    [BY_KEYED_DIGEST]: isOlderKey,
+    [BY_KEYED_DIGEST]: isOlder,
   })
   const unknownKeyedDigest = hashHexWithSecret(UNKNOWN_KEY.digest ?? '')
   const keyedDigestOf = (key: IndexedKey): string =>

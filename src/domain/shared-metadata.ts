@@ -94,3 +94,9 @@ const isOwnerReference = (value: unknown): value is OwnerReference =>
   isMap(value) &&
   STRING_FIELDS.every((name) => typeof value[name] === 'string') &&
   ['boolean', 'undefined'].includes(typeof (value['controller'] ?? undefined))
+
+/** Whether an object is older than another: by creationTimestamp, then by uid (contract 3.3, 28.8). */
+export const isOlder = (
+  a: { readonly creationMs: number; readonly uid: string },
+  b: { readonly creationMs: number; readonly uid: string },
+): boolean => (a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs)

@@ -5,7 +5,7 @@ import {
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../domain/accesskey/access-key.ts'
-import { isOlderKey } from '../../domain/accesskey/key-state.ts'
+import { isOlder } from '../../domain/shared-metadata.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { isCountedLogin } from '../../domain/accesskey/surplus-logins.ts'
 import {
@@ -44,7 +44,7 @@ export const KEY_INDEXERS: Indexers<AccessKey> = {
 }
 
 /** Sort orders of the indexes: keys with the same secret, oldest first. */
-export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlderKey }
+export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlder }
 
 /** Finds the keys in the store that a key depends on, and those that depend on it. */
 export const keysIn = (keys: Store<AccessKey>, people: People): KeyLookup & KeyRelations => ({

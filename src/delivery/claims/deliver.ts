@@ -9,7 +9,6 @@ import { renderData } from '../../domain/claim/template.ts'
 import { formatSecond } from '../../domain/time.ts'
 import { secretData } from '../../api/objects.ts'
 import { generateKey } from '../../issuance/new-object.ts'
-import { isConflict } from '../../kube/client/api-error.ts'
 import type { NamedObject } from '../../kube/client/client.ts'
 import { claimedSecret } from '../secrets/secret-object.ts'
 import { labelSecret, tryWrite, writeSecret } from '../secrets/secret-writes.ts'
@@ -30,13 +29,7 @@ export async function tryDelivery(facts: ClaimFacts, deps: ClaimDeps): Promise<v
   const credential = generateKey()
   const texts = renderData(claim.secret, { credential, keyID: '0'.repeat(16), expires, server })
   const content = { keyID: '', token: null, expires, template }
-  try {
-    await tryWrite(claimedSecret(claim, content, secretData(texts)), viewIn(facts), deps)
-  } catch (error) {
-    // Others have made or changed it since it was read: a round would not see a Secret that is not ours.
-    if (isConflict(error)) deps.memory.of(claim).secret = UNKNOWN_SECRET
-    throw error
-  }
+  await tryWrite(claimedSecret(claim, content, secretData(texts)), viewIn(facts), deps)
 }
 
 /**

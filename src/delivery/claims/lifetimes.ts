@@ -37,11 +37,15 @@ export function isDeliveredLive(facts: ClaimFacts): boolean {
   return endMs !== null && isLive(endMs, facts.nowMs)
 }
 
+/** Whether a key is replaced when it is due: a disabled one is not, nor one whose person is gone or whose claim is suspended. */
+export const isReplacedByAge = (key: KeyOfClaim, { claim }: ClaimFacts): boolean =>
+  !key.isDisabled && !isPersonGone(key) && !claim.isSuspended
+
 /** When the credential is replaced by its age, in epoch milliseconds; null = it is not. */
 export function nextRotationMs(facts: ClaimFacts): number | null {
   const { claim, holdings } = facts
   const { key, token } = holdings
-  if (key === null || key.isDisabled || isPersonGone(key) || claim.isSuspended) return null
+  if (key === null || !isReplacedByAge(key, facts)) return null
   const ofToken = claim.token === null || token === null ? null : tokenDueMs(token, facts)
   return earliest(keyDueMs(key, facts), ofToken)
 }

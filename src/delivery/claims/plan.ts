@@ -8,7 +8,7 @@ import {
   sameIdentity,
   sameLimits,
 } from '../../domain/claim/claimed-key.ts'
-import { type Replacement, deliversOf, reasonOf } from '../../domain/claim/replacement.ts'
+import { type Replacement, deliversOf, hasEnded, reasonOf } from '../../domain/claim/replacement.ts'
 import type { SecretView } from '../../domain/claim/secret-view.ts'
 import { sameJson } from '../../domain/json/json.ts'
 import { formatSecond } from '../../domain/time.ts'
@@ -224,7 +224,7 @@ function isLost(
   found: KeyOfClaim | TokenOfClaim | null,
 ): boolean {
   if (found === null) return made?.isSeen ?? false
-  return found.isDeleting || ['Revoked', 'Expired'].includes(reasonOf(found))
+  return found.isDeleting || hasEnded(found)
 }
 
 function goOn(

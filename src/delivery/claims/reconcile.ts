@@ -290,7 +290,7 @@ function recordEvents(
   { events }: ClaimDeps,
   reconcileID: string,
 ): void {
-  const regarding = { ...regardingOf(ACCESS_KEY_CLAIMS, claim), namespace: claim.namespace }
+  const regarding = regardingOf(ACCESS_KEY_CLAIMS, claim)
   recordTransitions(transitions, { regarding, normalReasons: NORMAL_REASONS, reconcileID }, events)
 }
 

@@ -84,10 +84,14 @@ export async function writtenUnlessRefused<Written>(
 }
 
 /** What was written has at most the digest of a key, so that the answer can be shown. */
-const notWritten = ({ code, reason, words }: StatusError): ClaimFault => ({
+const notWritten = (error: StatusError): ClaimFault => ({
   reason: 'Pending',
-  message: `The access key or token cannot be written: ${(words || `${code} ${reason}`).trimEnd().replace(/\.$/, '')}.`,
+  message: `The access key or token cannot be written: ${answerOf(error, true)}.`,
 })
+
+/** The answer as the end of a sentence. @param isShown whether it may be shown in its own words */
+const answerOf = ({ code, reason, words }: StatusError, isShown: boolean): string =>
+  ((isShown && words) || `${code} ${reason}`).trimEnd().replace(/\.$/, '')
 
 async function faultOf(
   error: StatusError,
@@ -96,11 +100,9 @@ async function faultOf(
   isTrial: boolean,
 ): Promise<ClaimFault> {
   if (error.code === 403 && !(await mayDeliver(claim, deps))) return forbidden(claim, deps)
-  const { code, reason, words } = error
-  const answer = isTrial && words !== '' ? words : `${code} ${reason}`.trimEnd()
   return {
     reason: 'SecretRefused',
-    message: `Secret ${claim.secret.name} cannot be written: ${answer.replace(/\.$/, '')}.`,
+    message: `Secret ${claim.secret.name} cannot be written: ${answerOf(error, isTrial)}.`,
   }
 }
 

@@ -4,7 +4,6 @@ import type { Condition } from '../../api/objects.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import { type PublishedClaim, identityOf } from '../../domain/claim/claim.ts'
 import { latestKeyOf } from '../../domain/claim/holdings.ts'
-import { isPersonGone } from '../../domain/claim/replacement.ts'
 import {
   type DesiredCondition,
   sameConditions,
@@ -19,6 +18,7 @@ import {
   deliveredMs,
   elderKeyEndMs,
   isDeliveryNew,
+  isReplacedByAge,
   keyEndMs,
   nextRotationMs,
 } from './lifetimes.ts'
@@ -59,10 +59,10 @@ function deliveryOf(facts: ClaimFacts): AccessKeyClaimStatus {
  * The delivery as status has it already, without an elder that has ended: the Secret cannot be read. The time when its key is due
  * stays in it, so that a rotation that is held up shows as overdue while the key works.
  */
-function lastKnown({ claim, holdings }: ClaimFacts): AccessKeyClaimStatus {
-  const { published, isSuspended } = claim
+function lastKnown(facts: ClaimFacts): AccessKeyClaimStatus {
+  const { claim, holdings } = facts
   const key = latestKeyOf(holdings)
-  const isRotated = key !== null && !key.isDisabled && !isPersonGone(key) && !isSuspended
+  const isRotated = key !== null && isReplacedByAge(key, facts)
   const {
     observedGeneration: _,
     conditions: __,
@@ -70,7 +70,7 @@ function lastKnown({ claim, holdings }: ClaimFacts): AccessKeyClaimStatus {
     nextRotation,
     previous,
     ...known
-  } = published
+  } = claim.published
   const isElderKept = holdings.elderKeys.some(({ name }) => name === previous?.name)
   return {
     ...known,

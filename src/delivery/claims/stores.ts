@@ -6,6 +6,7 @@ import type { OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
 import { storedDigestOf } from '../../domain/accesskey/access-key.ts'
 import { type Claim, claimOf } from '../../domain/claim/claim.ts'
 import { keyOfClaim, tokenOfClaim } from '../../domain/claim/claimed-key.ts'
+import { isOlder } from '../../domain/shared-metadata.ts'
 import { Store } from '../../kube/informer/store.ts'
 import type { ClaimStores } from './deps.ts'
 
@@ -17,7 +18,7 @@ export const BY_CLAIM = 'claim'
 
 /** Empty stores. */
 export const createClaimStores = (): ClaimStores => ({
-  claims: new Store(
+  claims: new Store<Claim>(
     (object) => claimOf(object as AccessKeyClaim),
     { [BY_NAMESPACE]: ({ namespace }) => namespace },
     { [BY_NAMESPACE]: isOlder },
@@ -31,6 +32,3 @@ export const createClaimStores = (): ClaimStores => ({
 })
 
 const digestOf = (key: string): string => storedDigestOf(key) ?? hash('sha256', key)
-
-const isOlder = (a: Claim, b: Claim): boolean =>
-  a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs

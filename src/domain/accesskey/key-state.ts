@@ -1,6 +1,7 @@
 import type { REASONS } from '../../api/reasons.ts'
 import type { AccessKey } from './access-key.ts'
 import type { IdentityFault } from '../people/people.ts'
+import { isOlder } from '../shared-metadata.ts'
 import { type Lifetime, isLive } from './lifetime.ts'
 
 /** Reason of a key's Ready condition (contract 4.1). */
@@ -74,12 +75,8 @@ export function keyConflictOf(key: AccessKey, lookup: KeysByDigest): KeyConflict
   return { kind, names: names.map(({ name }) => name) }
 }
 
-const byAge = (a: AccessKey, b: AccessKey): number => (isOlderKey(a, b) ? -1 : 1)
+const byAge = (a: AccessKey, b: AccessKey): number => (isOlder(a, b) ? -1 : 1)
 
 /** The oldest key, by creationTimestamp and then by uid; undefined for an empty list. */
 export const oldestKeyOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
   keys.toSorted(byAge)[0]
-
-/** Whether a key is older than another: by creationTimestamp, then by uid (contract 3.3). */
-export const isOlderKey = (a: AccessKey, b: AccessKey): boolean =>
-  a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs

@@ -69,6 +69,10 @@ export function replacementOf(input: ReplacementInput): Replacement | null {
 /** Whether the person, the team or the owner of the key keeps it from working. */
 export const isPersonGone = (key: KeyOfClaim): boolean => PERSON_REASONS.has(reasonOf(key))
 
+/** Whether a key or token was revoked or has expired, as its status shows. */
+export const hasEnded = (credential: KeyOfClaim | TokenOfClaim): boolean =>
+  ['Revoked', 'Expired'].includes(reasonOf(credential))
+
 /** The reason of Ready of a key or token; empty = none is published yet. */
 export const reasonOf = ({ published }: Pick<KeyOfClaim | TokenOfClaim, 'published'>): string =>
   findCondition(published.conditions, 'Ready')?.reason ?? ''
@@ -110,8 +114,8 @@ function tokenCauseOf(input: ReplacementInput): RotationCause | null {
   const { claim, holdings, nowMs } = input
   const { token } = holdings
   if (claim.token === null) return null
-  // Revoked, ended or deleted: as a key that was deleted.
-  if (token === null || ['Revoked', 'Expired'].includes(reasonOf(token))) return 'key_deleted'
+  // As a key that was deleted.
+  if (token === null || hasEnded(token)) return 'key_deleted'
   if (!isTokenAsked(token, claim.token)) return 'token_changed'
   return nowMs >= tokenDueMs(token, input) ? 'due' : null
 }
