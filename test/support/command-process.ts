@@ -190,7 +190,7 @@ export function cleanEnv(added: Readonly<Record<string, string>> = {}): NodeJS.P
   return { ...Object.fromEntries(kept), ...added }
 }
 
-/** Runs `management-operator <args>` to its end; killed when that takes longer than 30 s. */
+/** Runs `management-operator <args>` to its end; killed when that takes longer than 50 s. */
 export function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -199,7 +199,7 @@ export function runProgram(
     const child = execFile(
       process.execPath,
       [...programArgs(), ...args],
-      { env: cleanEnv(env), timeout: 30_000, killSignal: 'SIGKILL' },
+      { env: cleanEnv(env), timeout: 50_000, killSignal: 'SIGKILL' },
       (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     )
   })

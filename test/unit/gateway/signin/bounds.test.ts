@@ -9,7 +9,7 @@ import { manualClock } from '../../../support/manual-clock.ts'
 import { PAGE, afterBody, gatewayTo, startBytes, startStandIn } from './signing-in.ts'
 
 const MIB = 1024 ** 2
-const WITHIN = { withinMs: 5000 }
+const WITHIN = { withinMs: 30_000 }
 const POST = 'POST /auth/password/login'
 const head = (start: string, ...headers: readonly string[]): string =>
   `${[`${start} HTTP/1.1`, 'Host: h', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`
