@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
 import { auditEvent } from '../../../support/audit-event-builder.ts'
+import { cpuMsOf } from '../../../support/cpu-ratio.ts'
 import { batchOf, centre, eventsOf } from './agent-centre.ts'
 
 const MOST_RUNS = 50
@@ -16,14 +17,6 @@ describe('the event loop (23.1)', () => {
   )
 
   const lists = `[${million('[],')}[]]`
-
-  /** The CPU time of this thread in which Node parses a text, in milliseconds. */
-  function parseMsOf(text: string): number {
-    const before = process.threadCpuUsage()
-    JSON.parse(text)
-    const { user, system } = process.threadCpuUsage(before)
-    return (user + system) / 1000
-  }
 
   /** The turns that a batch takes, and the CPU time of this thread in the longest one, in milliseconds. */
   async function turnsOf(text: string) {
@@ -61,7 +54,7 @@ describe('the event loop (23.1)', () => {
       expect(ran.status).toBe(status)
       expect(ran.turns).toBeGreaterThanOrEqual(turns)
       shortestMs = Math.min(shortestMs, ran.longestMs)
-      parseMs = Math.min(parseMs, parseMsOf(lists))
+      parseMs = Math.min(parseMs, await cpuMsOf(() => JSON.parse(lists)))
     }
     expect(shortestMs / parseMs).toBeLessThan(3)
   }, 120_000)
