@@ -224,7 +224,7 @@ describe('each caller gets its own answers only (A12)', () => {
 
   // Each client that leaves costs HTTP/1.1 a handshake, hence fewer rounds.
   test.each([
-    { wire: 'h2', rounds: repeated(3, 20) },
+    { wire: 'h2', rounds: repeated(2, 20) },
     { wire: 'https', rounds: repeated(2, 4) },
   ] as const)(
     'over $wire: 500 keys, 200 requests at a time, clients that disconnect at any moment',
