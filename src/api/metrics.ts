@@ -35,6 +35,12 @@ export const METRIC_HELP = {
     'Time from the change that asked for a credential until it was in its Secret, in seconds.',
   platform_claim_secrets_mended_total:
     'Secrets of claims that others had changed or deleted, and that got another credential.',
+  platform_secret_store_syncs_total:
+    'Secrets compared with the secret store, by direction and outcome.',
+  platform_secret_store_lag_seconds:
+    'Time since every Secret was last in step with the secret store, in seconds; 0 if the store is off or all are.',
+  platform_secret_store_token_expiry_timestamp_seconds:
+    'When the token of the secret store stops working, in seconds since 1970; 0 if it does not, or none is in use.',
   platform_users: 'Users by current state.',
   platform_teams: 'Teams by current state.',
   platform_access_key_expirations_total:

@@ -66,6 +66,8 @@ export const REASONS = {
   signingKeyCorrupt: ['SelfTestFailed'],
   /** SignInReady of a Config (contract 27.1). */
   signInReady: ['Ready', 'Unusable'],
+  /** SecretStoreReady of a Config (contract 36.1). `TokenMissing` is Unknown where tokenSecretRef is optional. */
+  secretStoreReady: ['Synced', 'AddressMissing', 'TokenMissing', 'Unreachable', 'Denied', 'Partly'],
   /** Events (contract 4.5). */
   events: [
     'KeyGenerated',
@@ -95,6 +97,10 @@ export const REASONS = {
     'SecretRefused',
     'SecretChanged',
     'RotationFailed',
+    'StorePathRefused',
+    'StoreContentRefused',
+    'StoreNotFound',
+    'StoreConflict',
   ],
 } as const
 

@@ -53,3 +53,32 @@ export function signInSettingsIn(text: string): SignInSettings | null {
   const settings = parseJsonMap(text)
   return settings && jsonToSettings(settings)
 }
+
+/** The settings that the delivery process needs for the secret store (contract 36.1). */
+export type DeliverySettings = Pick<ConfigSettings, 'projectNamespacePrefix' | 'secretStore'>
+
+/**
+ * These settings as text for data key `config`, while the store is switched on; equal settings give equal text.
+ *
+ * @param token of the Secret that tokenSecretRef names; null = there is none, or auth.token counts
+ */
+export function deliverySecretSettings(
+  { projectNamespacePrefix, secretStore }: DeliverySettings,
+  token: string | null,
+): string {
+  if (secretStore?.enabled !== true) return NO_SECRET_SETTINGS
+  const { auth = {} } = secretStore
+  const inForce = auth.token || token
+  return canonicalJson(
+    settingsToJson({
+      ...(projectNamespacePrefix === undefined ? {} : { projectNamespacePrefix }),
+      secretStore: { ...secretStore, auth: { ...auth, ...(inForce ? { token: inForce } : {}) } },
+    }),
+  )
+}
+
+/** The settings in the text of data key `config`; null = the text is no JSON object, so the caller keeps the previous ones. */
+export function deliverySettingsIn(text: string): DeliverySettings | null {
+  const settings = parseJsonMap(text)
+  return settings && jsonToSettings(settings)
+}
