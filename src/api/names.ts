@@ -235,6 +235,9 @@ export const GATEWAY_FIELD_MANAGER = `${FIELD_MANAGER}-gateway`
 /** The field manager of the process that delivers the credentials of claims (contract 28.4). */
 export const DELIVERY_FIELD_MANAGER = `${FIELD_MANAGER}-delivery`
 
+/** The field manager of annotation `secret-store-written`: DELIVERY_FIELD_MANAGER names the data of claims, and nothing else. */
+export const PUSH_FIELD_MANAGER = `${DELIVERY_FIELD_MANAGER}-store`
+
 /** The platform's field managers, which clients must not use. */
 export const RESERVED_MANAGERS: readonly string[] = [
   FIELD_MANAGER,

@@ -2,13 +2,16 @@
 // puts the parts together.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { DELIVERY_FIELD_MANAGER, DELIVERY_LEASE } from '../../api/names.ts'
+import { lookup } from 'node:dns'
+import { DELIVERY_FIELD_MANAGER, DELIVERY_LEASE, PUSH_FIELD_MANAGER } from '../../api/names.ts'
 import { ClaimMemory } from '../../delivery/claims/claim-memory.ts'
 import { KeySlots } from '../../delivery/claims/key-slots.ts'
 import { countClaims } from '../../delivery/claims/metrics.ts'
 import { claimController } from '../../delivery/claims/setup.ts'
 import { type FollowedGateway, followGateway } from '../../delivery/gateway.ts'
 import { deleteOrphans } from '../../delivery/orphans.ts'
+import { serveStore } from '../../delivery/store/serve.ts'
+import { type FollowedStoreSettings, followStoreSettings } from '../../delivery/store/settings.ts'
 import { createClient } from '../../kube/client/client.ts'
 import type { Connection } from '../../kube/client/connection.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
@@ -64,12 +67,21 @@ async function start(self: DeliveryProcess): Promise<void> {
     clock,
     signal: lifecycle.stopping,
   })
+  const store = followStoreSettings({
+    secrets: stores.secrets,
+    namespace,
+    environmentAddress: process.env['VAULT_ADDR'] ?? '',
+    caFile: settings.secretStoreCaFile,
+    clock,
+    log,
+    signal: lifecycle.stopping,
+  })
   await serveProbes(self, {
     ...commonChecks(lifecycle.stopping, { unserved, stuck }, { ...stores }),
     'settings-seen': () => (caps.current() ? null : 'no settings in force have been seen'),
   })
   await leadership.acquired
-  lead(self, { connection, deps, stores, caps, gateway, identity })
+  lead(self, { connection, deps, stores, caps, gateway, store, identity })
 }
 
 /** What the replica that leads works with. */
@@ -79,6 +91,7 @@ interface LeadingParts {
   readonly stores: DeliveryStores
   readonly caps: FollowedCaps
   readonly gateway: FollowedGateway
+  readonly store: FollowedStoreSettings
   readonly identity: string
 }
 
@@ -90,6 +103,7 @@ function lead(self: DeliveryProcess, parts: LeadingParts): void {
   const signal = lifecycle.stopping
   const { namespace, signInNamespace, maxClaimsPerNamespace } = settings
   metrics.followClaims(() => countClaims(stores.claims.values(), clock.nowMs()))
+  const events = startEventRecorder(self, client, identity)
   const controller = claimController({
     client,
     clientDeps: deps,
@@ -100,7 +114,7 @@ function lead(self: DeliveryProcess, parts: LeadingParts): void {
     caps: () => knownCaps(caps),
     followedCaps: caps,
     places: { namespace, signInNamespace, maxClaimsPerNamespace },
-    events: startEventRecorder(self, client, identity),
+    events,
     observer: metrics.claims,
     workers: settings.workers,
     clock,
@@ -116,4 +130,20 @@ function lead(self: DeliveryProcess, parts: LeadingParts): void {
   stores.claims.whenSynced(() =>
     stores.keys.whenSynced(() => void deleteOrphans({ client, stores, clock, log, signal })),
   )
+  void serveStore({
+    client,
+    pushClient: createClient({ ...deps, fieldManager: PUSH_FIELD_MANAGER }),
+    clientDeps: deps,
+    places: { namespace, signInNamespace, maxClaimsPerNamespace },
+    settings: parts.store,
+    namespace,
+    mount: settings.secretStoreMount,
+    resolve: lookup,
+    random: Math.random,
+    metrics: metrics.store,
+    events,
+    clock,
+    log,
+    signal,
+  })
 }

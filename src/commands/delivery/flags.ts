@@ -1,8 +1,10 @@
 import type { PlaceSettings } from '../../delivery/claims/deps.ts'
+import { pathFault } from '../../domain/store/stored-secret.ts'
 import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
+  type FlagValue,
   type Invocation,
   type ValuesOf,
   countValue,
@@ -37,6 +39,10 @@ export interface DeliverySettings extends PlaceSettings {
   /** Path; null = ConfigMap platform-gateway-ca of the platform namespace. */
   readonly gatewayCaFile: string | null
   readonly claimKeysPerSecond: number
+  /** Mount of the store's key-value engine. */
+  readonly secretStoreMount: string
+  /** Path; null = the roots of the system. */
+  readonly secretStoreCaFile: string | null
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server. */
@@ -50,6 +56,13 @@ export interface DeliverySettings extends PlaceSettings {
 
 const MOST_CLAIMS = 10_000
 const MOST_KEYS_PER_SECOND = 1000
+
+/** Path of a mount: as a path below a project. */
+const mountValue: FlagValue<string> = {
+  placeholder: '<path>',
+  accepts: 'names of letters, digits, ".", "_" and "-" with "/" between them',
+  read: (text) => (pathFault(text) === null ? text : undefined),
+}
 
 const FLAGS = {
   ...CLUSTER_FLAGS,
@@ -75,6 +88,17 @@ const FLAGS = {
     value: countValue(MOST_KEYS_PER_SECOND),
     fallback: '10',
     help: 'Maximum number of access keys that are made in a second.',
+  },
+  'secret-store-mount': {
+    value: mountValue,
+    fallback: 'secret',
+    help: "Path of the key-value engine in the secret store; a project's entries are below it and its name.",
+  },
+  'secret-store-ca-file': {
+    value: fileValue,
+    fallback: '',
+    shownDefault: 'the roots of the system',
+    help: 'Path to the PEM file with the authority of the certificate of the secret store; reloaded when it changes.',
   },
   ...PROBE_FLAGS,
   'leader-elect': {
@@ -122,6 +146,8 @@ function settingsOf(values: DeliveryFlagValues, namespace: string): DeliverySett
     gatewayCaFile: values['gateway-ca-file'],
     maxClaimsPerNamespace: values['max-claims-per-namespace'],
     claimKeysPerSecond: values['claim-keys-per-second'],
+    secretStoreMount: values['secret-store-mount'],
+    secretStoreCaFile: values['secret-store-ca-file'],
     metricsAddress: values['metrics-bind-address'],
     healthAddress: values['health-probe-bind-address'],
     leaderElection: values['leader-elect'] ? electionSettings(values) : null,

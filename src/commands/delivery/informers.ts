@@ -1,4 +1,5 @@
-// What the delivery process watches (contract 28.3): claims, their keys and tokens, and the settings in force.
+// What the delivery process watches (contract 28.3): claims, their keys and tokens, and the settings in force, with those of the secret
+// store.
 import type { Config } from '../../api/config.gen.ts'
 import {
   ACCESS_KEY_CLAIMS,
@@ -6,11 +7,13 @@ import {
   CLAIM_LABEL,
   CONFIG_MAPS,
   CONFIGS,
+  DELIVERY_SETTINGS_SECRET,
   GATEWAY_CA_CONFIG_MAP,
   IN_FORCE_CONFIG_MAP,
+  SECRETS,
   TOKENS,
 } from '../../api/names.ts'
-import type { ConfigMap } from '../../api/objects.ts'
+import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { ClaimStores } from '../../delivery/claims/deps.ts'
 import { createClaimStores } from '../../delivery/claims/stores.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -26,6 +29,8 @@ export interface DeliveryStores extends ClaimStores {
   readonly configMaps: Store<FullObject<ConfigMap>>
   /** The authority of the gateway's certificate. */
   readonly authorities: Store<FullObject<ConfigMap>>
+  /** The settings of the secret store. */
+  readonly secrets: Store<FullObject<Secret>>
 }
 
 /** Empty stores. */
@@ -34,6 +39,7 @@ export const createStores = (): DeliveryStores => ({
   configs: new Store((object) => fullObject<Config>(object)),
   configMaps: new Store((object) => fullObject<ConfigMap>(object)),
   authorities: new Store((object) => fullObject<ConfigMap>(object)),
+  secrets: new Store((object) => fullObject<Secret>(object)),
 })
 
 /** Starts the informers that fill the stores; they end when the process stops. */
@@ -57,5 +63,6 @@ export function startInformers(
   startInformer(CONFIGS, stores.configs, { fieldSelector: `metadata.name=${configName}` })
   startInformer(CONFIG_MAPS, stores.configMaps, oneObject(namespace, IN_FORCE_CONFIG_MAP))
   startInformer(CONFIG_MAPS, stores.authorities, oneObject(namespace, GATEWAY_CA_CONFIG_MAP))
+  startInformer(SECRETS, stores.secrets, oneObject(namespace, DELIVERY_SETTINGS_SECRET))
   return { unserved, stuck }
 }

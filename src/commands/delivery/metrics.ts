@@ -16,10 +16,14 @@ import { KEY_WRITE_REASONS, TOKEN_WRITE_REASONS } from '../../delivery/claims/ne
 import { CLAIM_WRITE_REASONS } from '../../delivery/claims/reconcile.ts'
 import { CLAIM_CONTROLLER } from '../../delivery/claims/setup.ts'
 import { SECRET_WRITE_REASONS } from '../../delivery/secrets/secret-writes.ts'
+import { type StoreMetrics, storeMetrics } from '../../delivery/store/metrics.ts'
+import { STORE_REPORT_REASONS } from '../../delivery/store/report.ts'
+import { SYNC_WRITE_REASONS } from '../../delivery/store/sync.ts'
 import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/metrics.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { instruments, processRegistry, type Scrape } from '../../runtime/metrics.ts'
 import { type ClientMetrics, clientMetrics } from '../shared/client-metrics.ts'
 import { leaderMetrics } from '../shared/leadership.ts'
@@ -27,7 +31,7 @@ import type { CommandProcess } from '../shared/process.ts'
 import type { DeliverySettings } from './flags.ts'
 
 /** The metrics of the delivery process, with a method for each event that they count. */
-interface DeliveryMetrics extends ClientMetrics, ClaimMetrics {
+interface DeliveryMetrics extends ClientMetrics, ClaimMetrics, StoreMetrics {
   /** The metrics of the controller of this name. */
   readonly controller: (name: string) => ControllerMetrics
   readonly leads: (isLeader: boolean) => void
@@ -38,7 +42,10 @@ interface DeliveryMetrics extends ClientMetrics, ClaimMetrics {
 export type DeliveryProcess = CommandProcess<DeliverySettings, DeliveryMetrics>
 
 /** Creates the metrics, all at zero, in a registry of their own. */
-export function createDeliveryMetrics({ workers }: DeliverySettings): DeliveryMetrics {
+export function createDeliveryMetrics(
+  { workers }: DeliverySettings,
+  clock: Clock,
+): DeliveryMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry, METRIC_HELP)
   return {
@@ -48,17 +55,19 @@ export function createDeliveryMetrics({ workers }: DeliverySettings): DeliveryMe
         [ACCESS_KEY_CLAIMS.kind]: CLAIM_WRITE_REASONS,
         [ACCESS_KEYS.kind]: KEY_WRITE_REASONS,
         [TOKENS.kind]: TOKEN_WRITE_REASONS,
-        [SECRETS.kind]: SECRET_WRITE_REASONS,
+        [SECRETS.kind]: [...SECRET_WRITE_REASONS, ...SYNC_WRITE_REASONS],
+        [CONFIG_MAPS.kind]: STORE_REPORT_REASONS,
         [EVENTS.kind]: EVENT_WRITE_REASONS,
         [LEASES.kind]: LEASE_WRITE_REASONS,
       },
-      watches: [ACCESS_KEY_CLAIMS, ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS].map(
+      watches: [ACCESS_KEY_CLAIMS, ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS, SECRETS].map(
         ({ plural }) => plural,
       ),
       watchRestartReasons: RESTART_REASONS,
     }),
     ...leaderMetrics(make, DELIVERY_LEASE),
     ...claimMetrics(make),
+    ...storeMetrics(make, () => clock.nowMs()),
     scrape,
   }
 }

@@ -1,0 +1,72 @@
+// What the syncs of Secrets with the store work with, and what is remembered of each Secret.
+import type { ObjectMeta } from '../../api/objects.ts'
+import type { EventReason } from '../../api/reasons.ts'
+import type { SyncOutcome } from '../../domain/store/round-status.ts'
+import type { StoreDirection } from '../../domain/store/stored-secret.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import type { EventRecorder } from '../../kube/event-recorder.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { StoreClient } from './client.ts'
+
+/** A Secret as a list shows it. */
+export type ListedSecret = Pick<
+  ObjectMeta,
+  'name' | 'uid' | 'resourceVersion' | 'labels' | 'annotations'
+> & { readonly namespace: string }
+
+/** What both had when they were last in step. */
+export interface InStep {
+  /** resourceVersion of the Secret. */
+  readonly secretVersion: string
+  /** Version of the entry; null = its engine has none. */
+  readonly entryVersion: number | null
+  /** SHA-256 in hex of the content. */
+  readonly digest: string
+}
+
+/** Why a Secret is not in step. */
+export interface SyncFault {
+  readonly outcome: SyncOutcome
+  /** null = the condition says it, or it heals by itself. */
+  readonly reason: Extract<
+    EventReason,
+    'StorePathRefused' | 'StoreContentRefused' | 'StoreNotFound' | 'StoreConflict'
+  > | null
+  /** A sentence without a value. */
+  readonly message: string
+}
+
+/** What is known of a Secret; it is lost at a restart, and read again. */
+export interface SyncRecord {
+  /** null = not known. */
+  inStep: InStep | null
+  /** null = it is in step, or was never compared. */
+  fault: SyncFault | null
+  /** resourceVersion that was last compared. */
+  comparedVersion: string
+  /** Faults in a row. */
+  failures: number
+  /** Not tried again before that, unless it changes; epoch milliseconds. */
+  retryMs: number
+}
+
+/** Called for each comparison, for platform_secret_store_syncs_total. */
+export interface SyncObserver {
+  compared(direction: StoreDirection, outcome: SyncOutcome): void
+}
+
+/** Dependencies of a sync. */
+export interface SyncDeps {
+  /** Writes data, as the field manager of claims. */
+  readonly client: KubeClient
+  /** Writes annotation `secret-store-written`, as a field manager of its own: data that it does not name stay. */
+  readonly pushClient: KubeClient
+  readonly clientDeps: ClientDeps
+  readonly store: StoreClient
+  readonly events: EventRecorder
+  readonly observer: SyncObserver
+  readonly clock: Clock
+  readonly log: Log
+}

@@ -1,0 +1,90 @@
+// The data of an entry go into a Secret (contract 36.3).
+import { SECRETS, apiVersionOf } from '../../api/names.ts'
+import type { Secret } from '../../api/objects.ts'
+import { ownedData } from '../../domain/claim/secret-view.ts'
+import { isSameContent, pulledData } from '../../domain/store/secret-content.ts'
+import type { EntryData } from '../../domain/store/store-answers.ts'
+import { type StoreRequest, secretFault } from '../../domain/store/stored-secret.ts'
+import { isRefusal } from '../../kube/client/api-error.ts'
+import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
+import { CHANGED, GONE, type SyncResult, contentDigest, inStep, outOfStep } from './result.ts'
+
+/** Reads the entry, and writes the Secret where it differs. @throws StoreError, StatusError, NoResponseError */
+export async function pull(
+  found: ListedSecret,
+  request: StoreRequest,
+  record: SyncRecord,
+  deps: SyncDeps,
+): Promise<SyncResult> {
+  const entry = await changedEntry(found, request, record, deps)
+  if (entry === 'unchanged') return inStep('unchanged', record.inStep)
+  if (entry === null)
+    return outOfStep(
+      'not_found',
+      'StoreNotFound',
+      `The store has no data at ${request.path}: the last data stay.`,
+    )
+  const pulled = pulledData(entry.content)
+  if (!pulled.ok) return outOfStep('refused', 'StoreContentRefused', pulled.fault)
+  const digest = contentDigest(entry.content)
+  const { name, namespace } = found
+  const secret = await deps.client.get<Secret>(SECRETS, { name, namespace })
+  if (secret === null || secret.metadata.uid !== found.uid) return GONE
+  const fault = secretFault(secret, 'Pull')
+  if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
+  const isHeld = isSameContent(ownedData(secret), pulled.content)
+  const kept = isHeld ? secret : await applied(secret, pulled.content, deps)
+  if (typeof kept === 'string') return kept === CHANGED ? CHANGED : refusedBy(kept)
+  return inStep(isHeld ? 'unchanged' : 'written', {
+    secretVersion: kept.metadata.resourceVersion,
+    entryVersion: entry.version,
+    digest,
+  })
+}
+
+/** The entry, unless it and the Secret are as they were; null = there is none. */
+async function changedEntry(
+  { resourceVersion }: ListedSecret,
+  { path, engine }: StoreRequest,
+  { inStep: known }: SyncRecord,
+  { store }: SyncDeps,
+): Promise<EntryData | 'unchanged' | null> {
+  const isSecretSame = known?.secretVersion === resourceVersion
+  if (engine === 2) {
+    const entry = await store.readMetadata(path)
+    if (entry?.state !== 'live') return null
+    if (isSecretSame && known.entryVersion === entry.currentVersion) return 'unchanged'
+    return store.readData(path, engine)
+  }
+  const entry = await store.readData(path, engine)
+  const isSame = isSecretSame && entry !== null && known.digest === contentDigest(entry.content)
+  return isSame ? 'unchanged' : entry
+}
+
+/** Writes the data. @returns CHANGED when the Secret has changed, or the answer of the API server that refuses it */
+async function applied(
+  { metadata: { name, namespace, uid, resourceVersion } }: Secret,
+  data: Readonly<Record<string, string>>,
+  { client }: SyncDeps,
+): Promise<Secret | string> {
+  const object = {
+    apiVersion: apiVersionOf(SECRETS),
+    kind: SECRETS.kind,
+    metadata: { name, namespace, uid, resourceVersion },
+    data,
+  }
+  try {
+    return await client.apply<Secret>(SECRETS, object, 'pull')
+  } catch (error) {
+    // Its words may quote the data.
+    if (isRefusal(error, true)) return `${error.code} ${error.reason}`
+    return changedOr(error)
+  }
+}
+
+const refusedBy = (answer: string): SyncResult =>
+  outOfStep(
+    'refused',
+    'StoreContentRefused',
+    `The API server refuses the data, of which it may say more to who writes them by hand: ${answer}.`,
+  )

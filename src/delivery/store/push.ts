@@ -1,0 +1,113 @@
+// The data of a Secret go into an entry (contract 36.4): the entry first, then whose it is, then the annotation. After a crash
+// between them the entry is found to have the data already.
+import { SECRETS, SECRET_STORE_WRITTEN_ANNOTATION, apiVersionOf } from '../../api/names.ts'
+import type { Secret } from '../../api/objects.ts'
+import { entryOwner, planPush, writtenVersion } from '../../domain/store/push-plan.ts'
+import {
+  type StoreContent,
+  isSameContent,
+  pushedContent,
+} from '../../domain/store/secret-content.ts'
+import type { EntryMetadata } from '../../domain/store/store-answers.ts'
+import { type StoreRequest, secretFault } from '../../domain/store/stored-secret.ts'
+import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
+import {
+  CHANGED,
+  GONE,
+  type SyncResult,
+  changedOr,
+  contentDigest,
+  inStep,
+  outOfStep,
+} from './result.ts'
+
+/** The content of a Secret, on its way into an entry. */
+interface Push {
+  readonly secret: Secret
+  readonly path: string
+  readonly content: StoreContent
+  /** null = there is none. */
+  readonly entry: EntryMetadata | null
+}
+
+/** Reads the entry's metadata, and writes it where it differs. @throws StoreError, StatusError, NoResponseError */
+export async function push(
+  found: ListedSecret,
+  { path }: StoreRequest,
+  { inStep: known }: SyncRecord,
+  deps: SyncDeps,
+): Promise<SyncResult> {
+  const entry = await deps.store.readMetadata(path)
+  const isEntrySame = entry?.state === 'live' && entry.currentVersion === known?.entryVersion
+  if (isEntrySame && known.secretVersion === found.resourceVersion)
+    return inStep('unchanged', known)
+  const { name, namespace } = found
+  const secret = await deps.client.get<Secret>(SECRETS, { name, namespace })
+  if (secret === null || secret.metadata.uid !== found.uid) return GONE
+  const fault = secretFault(secret, 'Push')
+  if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
+  const pushed = pushedContent(secret)
+  if (!pushed.ok) return outOfStep('refused', 'StoreContentRefused', pushed.fault)
+  return carriedOut({ secret, path, content: pushed.content, entry }, deps)
+}
+
+async function carriedOut(one: Push, deps: SyncDeps): Promise<SyncResult> {
+  const plan = planPush(one.secret.metadata, one.entry)
+  if (plan.kind === 'conflict') return conflict(one)
+  if (plan.kind === 'compare') {
+    const stored = await deps.store.readData(one.path, 2)
+    // It moved between the two reads.
+    if (stored?.version !== plan.cas) return CHANGED
+    if (isSameContent(stored.content, one.content)) return settled(one, plan.cas, false, deps)
+    if (!plan.isOurs) return conflict(one)
+  }
+  const version = await deps.store.writeData(one.path, one.content, plan.cas)
+  return version === 'conflict' ? conflict(one) : settled(one, version, true, deps)
+}
+
+const conflict = ({ path }: Push): SyncResult =>
+  outOfStep(
+    'conflict',
+    'StoreConflict',
+    `The entry at ${path} has a version that this Secret has not written, and is left alone: delete the entry or choose another path.`,
+  )
+
+/** Says in the entry and in the Secret which version was pushed, where they do not say so. */
+async function settled(
+  { secret, path, content, entry }: Push,
+  version: number,
+  isWritten: boolean,
+  { store, pushClient }: SyncDeps,
+): Promise<SyncResult> {
+  const { metadata } = secret
+  const custom = entry?.customMetadata ?? {}
+  const owner = entryOwner(metadata, version, custom)
+  const isOwned = isSameContent(owner, custom)
+  if (!isOwned) await store.writeCustomMetadata(path, owner)
+  const isNamed = writtenVersion(metadata) === version
+  const kept = isNamed ? secret : await named(secret, version, pushClient)
+  if (kept === CHANGED) return CHANGED
+  return inStep(isWritten || !isOwned || !isNamed ? 'written' : 'unchanged', {
+    secretVersion: kept.metadata.resourceVersion,
+    entryVersion: version,
+    digest: contentDigest(content),
+  })
+}
+
+async function named(
+  { metadata: { name, namespace, uid, resourceVersion } }: Secret,
+  version: number,
+  client: SyncDeps['pushClient'],
+): Promise<Secret | typeof CHANGED> {
+  const annotations = { [SECRET_STORE_WRITTEN_ANNOTATION]: String(version) }
+  const object = {
+    apiVersion: apiVersionOf(SECRETS),
+    kind: SECRETS.kind,
+    metadata: { name, namespace, uid, resourceVersion, annotations },
+  }
+  try {
+    return await client.apply<Secret>(SECRETS, object, 'pushed')
+  } catch (error) {
+    return changedOr(error)
+  }
+}

@@ -1,0 +1,146 @@
+// Rounds over all Secrets that ask for the store, and between them a look at those that are pushed (contract 36.5).
+import { SECRET_STORE_LABEL } from '../../api/names.ts'
+import type { StoreSettings } from '../../domain/store/store-settings.ts'
+import type { SyncOutcome } from '../../domain/store/round-status.ts'
+import { sleep } from '../../runtime/clock.ts'
+import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
+import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
+import { type SecretPlaces, labelledSecrets, projectNamespaces } from './listed-secrets.ts'
+import { sync } from './sync.ts'
+
+/** Options of syncInRounds. */
+export interface RoundOptions extends SyncDeps, SecretPlaces {
+  readonly settings: StoreSettings
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** Called after each round with how all Secrets ended. Must not reject. */
+  readonly ended: (outcomes: readonly SyncOutcome[]) => Promise<void>
+}
+
+/** Secrets at a time, each with one call at a time. */
+const AT_A_TIME = 8
+/** Lists in a second at most: with very many namespaces a round takes longer. */
+const LISTS = { maxTasks: 10, perMs: 1000 }
+/** A pushed Secret that changes is found within this time and a little more. */
+const LOOK_EVERY_MS = 4000
+/** A store that has not answered that often in a row is away: the round ends. */
+const MOST_UNREACHABLE = 8
+/** Of the interval, either way: replicas of many platforms do not all come at once. */
+const JITTER = 0.1
+
+/** Syncs in rounds until the signal aborts. A round that takes longer than the interval is followed by the next one. */
+export async function syncInRounds(options: RoundOptions): Promise<void> {
+  const { settings, clock, random, log, signal } = options
+  const round = createRound(options)
+  while (!signal.aborted) {
+    const startMs = clock.monotonicMs()
+    await attempt(round.all)
+    const spread = 1 + JITTER * (2 * random() - 1)
+    const nextMs = startMs + settings.intervalMs * spread
+    while (!signal.aborted && clock.monotonicMs() < nextMs) {
+      const waitMs = Math.min(nextMs - clock.monotonicMs(), LOOK_EVERY_MS)
+      await sleep(clock, waitMs, signal)
+      if (clock.monotonicMs() < nextMs && !signal.aborted) await attempt(round.pushed)
+    }
+  }
+
+  async function attempt(act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (err) {
+      if (!signal.aborted)
+        log.warn({ err }, 'secrets cannot be compared with the store, trying again')
+    }
+  }
+}
+
+/** A Secret with the project of its namespace. */
+interface Asking {
+  readonly found: ListedSecret
+  readonly project: string
+}
+
+function createRound(options: RoundOptions) {
+  const { settings, clock, signal, ended } = options
+  const limited = createRateLimiter(clock, LISTS, signal)
+  let records = new Map<string, SyncRecord>()
+  /** Namespaces with Secrets that are pushed, as of the last round. */
+  let pushing: ReadonlyMap<string, string> = new Map()
+
+  const listed = async (
+    namespaces: ReadonlyMap<string, string>,
+    direction: 'Push' | null,
+  ): Promise<readonly Asking[]> => {
+    const all: Asking[] = []
+    for (const [namespace, project] of namespaces) {
+      if (signal.aborted) break
+      await limited(async () => {
+        const secrets = await labelledSecrets(namespace, direction, options)
+        for (const found of secrets ?? []) all.push({ found, project })
+      })
+    }
+    return all
+  }
+  const recordOf = ({ found: { uid } }: Asking): SyncRecord => {
+    const known = records.get(uid) ?? newRecord()
+    records.set(uid, known)
+    return known
+  }
+  const syncAll = (some: readonly Asking[]): Promise<readonly SyncOutcome[]> =>
+    inTurn(some, signal, (one) => sync(one.found, one.project, recordOf(one), options))
+
+  return {
+    /** Syncs all Secrets. */
+    all: async (): Promise<void> => {
+      const namespaces = await projectNamespaces(settings.projectPrefix, options)
+      const asking = await listed(namespaces, null)
+      const living = new Set(asking.map(({ found }) => found.uid))
+      records = new Map([...records].filter(([uid]) => living.has(uid)))
+      pushing = new Map(
+        asking.filter(isPush).map(({ found, project }) => [found.namespace, project]),
+      )
+      const outcomes = await syncAll(asking)
+      if (!signal.aborted) await ended(outcomes)
+    },
+    /** Syncs Secrets that are pushed and have changed. */
+    pushed: async (): Promise<void> => {
+      const asking = await listed(pushing, 'Push')
+      await syncAll(asking.filter((one) => hasChanged(one, records.get(one.found.uid))))
+    },
+  }
+}
+
+const newRecord = (): SyncRecord => ({
+  inStep: null,
+  fault: null,
+  comparedVersion: '',
+  failures: 0,
+  retryMs: 0,
+})
+
+const isPush = ({ found: { labels = {} } }: Asking): boolean =>
+  labels[SECRET_STORE_LABEL] === 'Push'
+
+const hasChanged = ({ found }: Asking, record: SyncRecord | undefined): boolean =>
+  record?.comparedVersion !== found.resourceVersion
+
+/** Works on all, AT_A_TIME at a time; ends early where the store is away. @returns outcomes, of the others `unreachable` */
+async function inTurn(
+  all: readonly Asking[],
+  signal: AbortSignal,
+  act: (one: Asking) => Promise<SyncOutcome | null>,
+): Promise<readonly SyncOutcome[]> {
+  const waiting = [...all]
+  const outcomes: SyncOutcome[] = []
+  let unreachable = 0
+  const work = async (): Promise<void> => {
+    for (let one = waiting.pop(); one !== undefined && !signal.aborted; one = waiting.pop()) {
+      const outcome = unreachable >= MOST_UNREACHABLE ? 'unreachable' : await act(one)
+      if (outcome === null) continue
+      outcomes.push(outcome)
+      unreachable = outcome === 'unreachable' ? unreachable + 1 : 0
+    }
+  }
+  await Promise.all(Array.from({ length: AT_A_TIME }, work))
+  return outcomes
+}

@@ -1,0 +1,120 @@
+// Serves the secret store at the replica that leads (contract 36): a session for each change of its settings.
+import type { Resolve } from '../../runtime/address-guard.ts'
+import { isInStep, missingStatus, roundStatus } from '../../domain/store/round-status.ts'
+import type { StoreSettings } from '../../domain/store/store-settings.ts'
+import type { StoreStatus } from '../../domain/store/store-status.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import { createStoreClient, type StoreClient, StoreError } from './client.ts'
+import type { SyncDeps } from './deps.ts'
+import type { SecretPlaces } from './listed-secrets.ts'
+import type { StoreMetrics } from './metrics.ts'
+import { reportStatus } from './report.ts'
+import { syncInRounds } from './rounds.ts'
+import type { FollowedStoreSettings } from './settings.ts'
+import { keepToken } from './token.ts'
+
+/** Options of serveStore. */
+interface StoreServing extends Omit<SyncDeps, 'store' | 'observer'>, Omit<SecretPlaces, 'signal'> {
+  readonly settings: FollowedStoreSettings
+  /** The platform namespace. */
+  readonly namespace: string
+  /** Of the store's key-value engine. */
+  readonly mount: string
+  readonly resolve: Resolve
+  readonly random: () => number
+  readonly metrics: StoreMetrics['store']
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+const NO_AUTHORITY: StoreStatus = {
+  status: 'False',
+  reason: 'Unreachable',
+  message: 'The file of --secret-store-ca-file is missing or empty, so that no store is trusted.',
+}
+
+/** How long a report that could not be written waits. */
+const REPORT_AGAIN_MS = 5000
+
+/** Serves the store until the signal aborts. */
+export async function serveStore(options: StoreServing): Promise<void> {
+  const { settings, metrics, signal } = options
+  let changed = new AbortController()
+  settings.subscribe(() => changed.abort())
+  while (!signal.aborted) {
+    changed = new AbortController()
+    const session = { ...options, signal: AbortSignal.any([signal, changed.signal]) }
+    await serveSettings(settings.current(), session)
+    metrics.tokenEnds(null)
+  }
+}
+
+/** Serves one version of the settings, until the signal aborts. */
+async function serveSettings(settings: StoreSettings | null, options: StoreServing): Promise<void> {
+  const { metrics, clock, signal } = options
+  const ca = options.settings.ca()
+  const status = settings === null ? null : ca === '' ? NO_AUTHORITY : missingStatus(settings)
+  if (
+    settings === null ||
+    status !== null ||
+    settings.address === null ||
+    settings.token === null
+  ) {
+    metrics.laggingSince(settings === null ? null : clock.nowMs())
+    await reported(status, options)
+    return ended(signal)
+  }
+  const { address, token, namespace, skipsVerification } = settings
+  const { mount, resolve } = options
+  const store = createStoreClient({
+    ...{ address, token, namespace, mount, resolve, clock, signal },
+    skipTLSVerify: skipsVerification,
+    ca,
+  })
+  void keepToken({ store, clock, signal, expires: metrics.tokenEnds })
+  let sinceMs: number | null = null
+  await syncInRounds({
+    ...options,
+    store,
+    settings,
+    observer: metrics,
+    ended: async (outcomes) => {
+      const answer = outcomes.length === 0 ? await answerOf(store) : 'answers'
+      const isWhole = outcomes.every(isInStep) && answer === 'answers'
+      sinceMs = isWhole ? null : (sinceMs ?? clock.nowMs())
+      metrics.laggingSince(sinceMs)
+      await reported(roundStatus(settings, outcomes, answer), options)
+    },
+  })
+}
+
+const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+async function answerOf(store: StoreClient): Promise<Parameters<typeof roundStatus>[2]> {
+  try {
+    await store.lookupToken()
+    return 'answers'
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return error.kind === 'unreachable' ? 'unreachable' : 'denied'
+  }
+}
+
+/** Writes the state, again and again until it is stored. */
+async function reported(
+  status: StoreStatus | null,
+  { client, namespace, clock, log, signal }: StoreServing,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await reportStatus(status, client, namespace)
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, 'the state of the secret store cannot be stored')
+      await sleep(clock, REPORT_AGAIN_MS, signal)
+    }
+  }
+}

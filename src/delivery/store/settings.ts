@@ -1,0 +1,89 @@
+// The settings of the secret store, followed (contract 36.1).
+import { DELIVERY_SETTINGS_SECRET } from '../../api/names.ts'
+import { type Secret, secretText } from '../../api/objects.ts'
+import { deliverySettingsIn } from '../../domain/settings/secret-settings.ts'
+import { type StoreSettings, storeSettingsOf } from '../../domain/store/store-settings.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { followFiles, readFiles } from '../../serving/followed-files.ts'
+
+/** Options of followStoreSettings. */
+interface FollowOptions {
+  /** Has Secret platform-settings-delivery, once the manager has written it. */
+  readonly secrets: Store<FullObject<Secret>>
+  readonly namespace: string
+  /** VAULT_ADDR; empty = not set. */
+  readonly environmentAddress: string
+  /** Path of the PEM file, `--secret-store-ca-file`; null = the roots of the system. */
+  readonly caFile: string | null
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** The settings that are followed. */
+export interface FollowedStoreSettings {
+  /** null = the store is switched off. */
+  readonly current: () => StoreSettings | null
+  /**
+   * PEM of the authority of the store's certificate, empty while its file is missing: nothing is trusted then; null = the roots of
+   * the system.
+   */
+  readonly ca: () => string | null
+  /** Calls back whenever they have changed. */
+  readonly subscribe: (listener: () => void) => void
+}
+
+/** Follows the Secret and the file. What can't be read stays as it was. */
+export function followStoreSettings(options: FollowOptions): FollowedStoreSettings {
+  const { secrets, namespace, environmentAddress, log } = options
+  const listeners: (() => void)[] = []
+  let shown = '{}'
+  let current: StoreSettings | null = null
+  const changed = (): void => {
+    for (const listener of listeners) listener()
+  }
+  const read = (): void => {
+    // Without the Secret nothing is switched on, or somebody has deleted it: the manager writes it again.
+    const text = secretText(secrets.get(DELIVERY_SETTINGS_SECRET, namespace)?.object, 'config')
+    if (text === null || text === shown) return
+    const settings = deliverySettingsIn(text)
+    if (settings === null) {
+      log.error(
+        { secret: DELIVERY_SETTINGS_SECRET },
+        'settings of the secret store cannot be read, the previous ones stay',
+      )
+      return
+    }
+    shown = text
+    current = storeSettingsOf(settings, environmentAddress)
+    changed()
+  }
+  secrets.subscribe(({ name }) => name === DELIVERY_SETTINGS_SECRET && read())
+  secrets.whenSynced(read)
+  const ca = followCa(options, changed)
+  return { current: () => current, ca, subscribe: (listener) => void listeners.push(listener) }
+}
+
+function followCa(
+  { caFile, clock, log, signal }: FollowOptions,
+  changed: () => void,
+): () => string | null {
+  if (caFile === null) return () => null
+  const first = readFiles([caFile])
+  let ca = first.ok ? (first.texts[0] ?? '') : ''
+  if (!first.ok) log.error({ fault: first.fault }, 'the authority of the secret store is missing')
+  void followFiles({
+    paths: [caFile],
+    first,
+    clock,
+    signal,
+    changed: (read) => {
+      if (!read.ok) return
+      ca = read.texts[0] ?? ''
+      changed()
+    },
+  })
+  return () => ca
+}

@@ -1,0 +1,107 @@
+// Brings one Secret in step with the store, and remembers how that ended.
+import { SECRETS } from '../../api/names.ts'
+import { type SyncOutcome } from '../../domain/store/round-status.ts'
+import { type StoreDirection, storeRequestOf } from '../../domain/store/stored-secret.ts'
+import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
+import { regardingOf } from '../../kube/controller/object-writes.ts'
+import { recordTransitions } from '../../kube/event-recorder.ts'
+import { backoffMs } from '../../runtime/backoff.ts'
+import { StoreError } from './client.ts'
+import type { ListedSecret, SyncDeps, SyncFault, SyncRecord } from './deps.ts'
+import { pull } from './pull.ts'
+import { push } from './push.ts'
+import { CHANGED, GONE, type SyncResult, outOfStep } from './result.ts'
+
+/** Why Secrets are written, for metrics. */
+export const SYNC_WRITE_REASONS = ['pull', 'pushed'] as const
+
+/** What a Secret is tried again after, where it fails by itself. */
+const BACK_OFF = { firstMs: 10_000, longestMs: 300_000 }
+/** One that others change again and again is looked at in the next round. */
+const MOST_TRIES = 3
+
+/**
+ * Syncs a Secret, unless it has failed a short time ago and is as it was.
+ *
+ * @param project of its namespace
+ * @returns how it ended, or has ended the last time; null = it is gone, or changes while it is synced
+ */
+export async function sync(
+  found: ListedSecret,
+  project: string,
+  record: SyncRecord,
+  deps: SyncDeps,
+): Promise<SyncOutcome | null> {
+  const { fault, comparedVersion, retryMs } = record
+  const isAsItWas = comparedVersion === found.resourceVersion
+  if (fault !== null && isAsItWas && deps.clock.nowMs() < retryMs) return fault.outcome
+  const asked = storeRequestOf(found, project)
+  const direction = asked.ok ? asked.request.direction : 'Pull'
+  const result = asked.ok
+    ? await tried(() => (direction === 'Pull' ? pull : push)(found, asked.request, record, deps))
+    : outOfStep('refused', 'StorePathRefused', asked.fault)
+  if (result === GONE || result === CHANGED) return null
+  record.comparedVersion = found.resourceVersion
+  if (result.kind === 'outOfStep') return failed(found, direction, result.fault, record, deps)
+  record.inStep = result.inStep
+  if (result.inStep !== null) record.comparedVersion = result.inStep.secretVersion
+  record.fault = null
+  record.failures = 0
+  deps.observer.compared(direction, result.outcome)
+  if (result.outcome === 'written')
+    deps.log.info({ namespace: found.namespace, name: found.name, direction }, 'secret synced')
+  return result.outcome
+}
+
+async function tried(act: () => Promise<SyncResult>): Promise<SyncResult> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const result = await act()
+      if (result !== CHANGED || tries === MOST_TRIES) return result
+    } catch (error) {
+      return faultOf(error)
+    }
+  }
+}
+
+const OUTCOMES = { unreachable: 'unreachable', denied: 'denied', refused: 'refused' } as const
+
+/** Errors of the store and of the API server; another one is a defect of this program. */
+function faultOf(error: unknown): SyncResult {
+  if (error instanceof StoreError) {
+    const reason = error.kind === 'refused' ? 'StoreContentRefused' : null
+    return outOfStep(OUTCOMES[error.kind], reason, `${error.message}.`)
+  }
+  if (error instanceof StatusError)
+    return outOfStep('failed', null, `The API server answers ${error.code} ${error.reason}.`)
+  if (error instanceof NoResponseError) return outOfStep('failed', null, 'No API server answers.')
+  throw error
+}
+
+function failed(
+  found: ListedSecret,
+  direction: StoreDirection,
+  fault: SyncFault,
+  record: SyncRecord,
+  { events, observer, clock, log }: SyncDeps,
+): SyncOutcome {
+  const { outcome, reason, message } = fault
+  const isNew = record.fault?.message !== message
+  record.failures = isNew ? 1 : record.failures + 1
+  record.fault = fault
+  // A store or an API server that is away says nothing of the Secret: each round tries again.
+  const isOwn = outcome !== 'unreachable' && outcome !== 'failed'
+  const nowMs = clock.nowMs()
+  record.retryMs = isOwn ? nowMs + backoffMs(BACK_OFF, record.failures - 1) : nowMs
+  observer.compared(direction, outcome)
+  if (!isNew) return outcome
+  const { namespace, name } = found
+  log.warn({ namespace, name, direction, outcome, because: message }, 'secret not in step')
+  if (reason !== null)
+    recordTransitions(
+      [{ reason, note: message, discriminator: `${found.resourceVersion} ${nowMs}` }],
+      { regarding: regardingOf(SECRETS, found), normalReasons: [] },
+      events,
+    )
+  return outcome
+}
