@@ -15,6 +15,7 @@ import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signin
 import { LONGEST_TOKEN_BYTES } from '../src/domain/token/token-claims.ts'
 import { NAMESPACE_ERROR_REASONS } from '../src/sync/namespaces/report.ts'
 import { ERROR_REASONS } from '../src/sync/writes/observer.ts'
+import { manualClock } from './support/manual-clock.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -29,7 +30,7 @@ describe('docs/operating.md: metrics (8.4)', () => {
   const programs = [
     createManagerMetrics(invocation.settings),
     createProcessMetrics(),
-    createDeliveryMetrics(delivery.settings),
+    createDeliveryMetrics(delivery.settings, manualClock(0)),
   ]
   for (const { followReadiness } of programs) followReadiness({})
   /** Such as `platform_tokens{state}`. */

@@ -7,7 +7,15 @@ import type { EntryData } from '../../domain/store/store-answers.ts'
 import { type StoreRequest, secretFault } from '../../domain/store/stored-secret.ts'
 import { isRefusal } from '../../kube/client/api-error.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
-import { CHANGED, GONE, type SyncResult, contentDigest, inStep, outOfStep } from './result.ts'
+import {
+  CHANGED,
+  GONE,
+  type SyncResult,
+  changedOr,
+  contentDigest,
+  inStep,
+  outOfStep,
+} from './result.ts'
 
 /** Reads the entry, and writes the Secret where it differs. @throws StoreError, StatusError, NoResponseError */
 export async function pull(

@@ -38,7 +38,8 @@ export async function push(
   deps: SyncDeps,
 ): Promise<SyncResult> {
   const entry = await deps.store.readMetadata(path)
-  const isEntrySame = entry?.state === 'live' && entry.currentVersion === known?.entryVersion
+  const isEntrySame =
+    known !== null && entry?.state === 'live' && entry.currentVersion === known.entryVersion
   if (isEntrySame && known.secretVersion === found.resourceVersion)
     return inStep('unchanged', known)
   const { name, namespace } = found

@@ -4,7 +4,8 @@ import { isInStep, missingStatus, roundStatus } from '../../domain/store/round-s
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { StoreStatus } from '../../domain/store/store-status.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { createStoreClient, type StoreClient, StoreError } from './client.ts'
+import { createStoreClient, type StoreClient } from './client.ts'
+import { StoreError } from './store-error.ts'
 import type { SyncDeps } from './deps.ts'
 import type { SecretPlaces } from './listed-secrets.ts'
 import type { StoreMetrics } from './metrics.ts'
@@ -51,7 +52,7 @@ export async function serveStore(options: StoreServing): Promise<void> {
 
 /** Serves one version of the settings, until the signal aborts. */
 async function serveSettings(settings: StoreSettings | null, options: StoreServing): Promise<void> {
-  const { metrics, clock, signal } = options
+  const { metrics, clock, log, signal } = options
   const ca = options.settings.ca()
   const status = settings === null ? null : ca === '' ? NO_AUTHORITY : missingStatus(settings)
   if (
@@ -71,7 +72,7 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
     skipTLSVerify: skipsVerification,
     ca,
   })
-  void keepToken({ store, clock, signal, expires: metrics.tokenEnds })
+  void keepToken({ store, clock, log, signal, observe: metrics.tokenEnds })
   let sinceMs: number | null = null
   await syncInRounds({
     ...options,

@@ -6,7 +6,7 @@ import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
 import { regardingOf } from '../../kube/controller/object-writes.ts'
 import { recordTransitions } from '../../kube/event-recorder.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
-import { StoreError } from './client.ts'
+import { StoreError } from './store-error.ts'
 import type { ListedSecret, SyncDeps, SyncFault, SyncRecord } from './deps.ts'
 import { pull } from './pull.ts'
 import { push } from './push.ts'
@@ -70,13 +70,15 @@ const OUTCOMES = { unreachable: 'unreachable', denied: 'denied', refused: 'refus
 function faultOf(error: unknown): SyncResult {
   if (error instanceof StoreError) {
     const reason = error.kind === 'refused' ? 'StoreContentRefused' : null
-    return outOfStep(OUTCOMES[error.kind], reason, `${error.message}.`)
+    return outOfStep(OUTCOMES[error.kind], reason, `${capitalised(error.message)}.`)
   }
   if (error instanceof StatusError)
     return outOfStep('failed', null, `The API server answers ${error.code} ${error.reason}.`)
   if (error instanceof NoResponseError) return outOfStep('failed', null, 'No API server answers.')
   throw error
 }
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 function failed(
   found: ListedSecret,

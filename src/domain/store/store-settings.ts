@@ -6,8 +6,8 @@ import { parseDuration } from '../time.ts'
 export interface StoreSettings {
   /** Base URL; null = neither the setting nor the environment has one. */
   readonly address: string | null
-  /** Namespace of the store itself; null = its root. */
-  readonly namespace: string | null
+  /** Namespace of the store itself; empty = its root. */
+  readonly namespace: string
   /** Secret. null = there is none. */
   readonly token: string | null
   /** Where the token comes from, for messages; null = no place is set. */
@@ -44,7 +44,7 @@ export function storeSettingsOf(
   const askedMs = parseDuration(syncInterval) ?? DEFAULT_INTERVAL_MS
   return {
     address: address || environmentAddress || null,
-    namespace: namespace || null,
+    namespace: namespace ?? '',
     token: auth.token || null,
     tokenSecret: tokenSecretRef?.name
       ? {
