@@ -68,7 +68,13 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
   const { address, token, namespace, skipsVerification } = settings
   const { mount, resolve } = options
   const store = createStoreClient({
-    ...{ address, token, namespace, mount, resolve, clock, signal },
+    address,
+    token,
+    namespace,
+    mount,
+    resolve,
+    clock,
+    signal,
     skipTLSVerify: skipsVerification,
     ca,
   })
