@@ -6,13 +6,22 @@ import {
   SECRET_STORE_VERSION_ANNOTATION,
   SECRET_STORE_WRITTEN_ANNOTATION,
 } from '../../../src/api/names.ts'
-import { secretData, type Condition, type ObjectMeta, type Secret } from '../../../src/api/objects.ts'
+import {
+  secretData,
+  type Condition,
+  type ObjectMeta,
+  type Secret,
+} from '../../../src/api/objects.ts'
 import { findCondition } from '../../../src/domain/conditions.ts'
 import { ensureKvStore } from '../../../tools/kv-store/program.ts'
 import { settingsOf } from '../../support/config-client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type KvStore, type StoreTokenParts, startKvStore } from '../../support/kv-store/kv-store.ts'
+import {
+  type KvStore,
+  type StoreTokenParts,
+  startKvStore,
+} from '../../support/kv-store/kv-store.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
 import { uniqueName } from '../../support/object-builder.ts'
 import { programOrSkip } from '../../support/program-or-skip.ts'

@@ -62,7 +62,11 @@ describe('a Secret that is pulled (36.3)', () => {
   test('reaches no other project, whatever path it names (38, threat 19)', async () => {
     const { store } = platform
     await store.put(`${other.name}/theirs`, { secret: 'of another project' })
-    const paths = [`../${other.name}/theirs`, `/${other.name}/theirs`, `%2e%2e/${other.name}/theirs`]
+    const paths = [
+      `../${other.name}/theirs`,
+      `/${other.name}/theirs`,
+      `%2e%2e/${other.name}/theirs`,
+    ]
     for (const [index, path] of paths.entries())
       await web.create(`escape-${index}`, { direction: 'Pull', path })
     await web.create('escape-name', { direction: 'Pull', path: `${other.name}/theirs` })
@@ -129,7 +133,10 @@ describe('a Secret that is pushed (36.4)', () => {
     expect(secret?.metadata.labels).toMatchObject({ [CLAIM_LABEL]: claim.metadata.uid })
     await eventually(
       'the annotation',
-      async () => ((await shop.secret('deploy'))?.metadata.annotations ?? {})['management.platform.sh/secret-store-written'],
+      async () =>
+        ((await shop.secret('deploy'))?.metadata.annotations ?? {})[
+          'management.platform.sh/secret-store-written'
+        ],
       AFTER_A_ROUND,
     )
     expect((await shop.read('deploy')).status.key?.keyID).toBe(claim.status.key?.keyID)
