@@ -19,6 +19,7 @@ import { mustHaveSpace } from './run/disk-space.ts'
 import { writeKeyKubeconfigs } from './run/key-kubeconfigs.ts'
 import { type KeptProgram, keepProgram } from './run/program.ts'
 import { applySamples, claimsIn, samplesIn } from './run/samples.ts'
+import { startSecretStore } from './run/secret-store.ts'
 import { keepSignIn, prepareSignIn, signInAccount, startIdentityProvider } from './run/sign-in.ts'
 import { LOCAL_TARGETS, startTarget } from './run/target.ts'
 import { countSampleKeys, tourText } from './run/tour.ts'
@@ -95,6 +96,8 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
       marker: join(DATA, 'samples-applied'),
       log: say,
     })
+    const store = await startSecretStore({ management: controlPlane, folders: FOLDERS, log: say })
+    if (store) keep(store)
     keep(await startIdentityProvider(signInOptions(controlPlane), platform.url))
     const { port } = platform
     const caPem = await gatewayCa(controlPlane)
@@ -119,7 +122,17 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     const signingIn = account && { ...account, url, caFile: GATEWAY_CA_FILE }
     const claims = claimsIn(FOLDERS)
     say(
-      tourText({ home: HOME, samples, claims, kubeconfigs, signingIn, connected, direct, metrics }),
+      tourText({
+        home: HOME,
+        samples,
+        claims,
+        store,
+        kubeconfigs,
+        signingIn,
+        connected,
+        direct,
+        metrics,
+      }),
     )
     if (process.argv.includes('--watch'))
       keep(restartOnChange([operator, gateway, delivery, signIn, direct, syncer]))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { CLUSTER, type ConnectedCluster } from './connected-cluster.ts'
 import type { KeyKubeconfigs } from './key-kubeconfigs.ts'
 import type { KeptProgram } from './program.ts'
+import type { RunningStore } from './secret-store.ts'
 import { configFile } from './virtual-cluster.ts'
 
 /** The parts of `make run` that the text names. */
@@ -14,6 +15,8 @@ interface TourParts {
   readonly samples: number | null
   /** The manifest of a claim. */
   readonly claims: string
+  /** null = there is none. */
+  readonly store: Pick<RunningStore, 'entryUrl' | 'headerFile'> | null
   readonly kubeconfigs: KeyKubeconfigs
   /** Who can sign in where, with which password; null = no password of a person is known. */
   readonly signingIn: {
@@ -45,6 +48,7 @@ export function tourText(parts: TourParts): string {
     signedIn(parts.signingIn),
     throughGateway(parts.kubeconfigs),
     claimed(parts),
+    pulled(parts),
     toCluster(parts.kubeconfigs),
     straight(parts),
     revoked(parts),
@@ -105,6 +109,18 @@ const claimed = ({ claims }: TourParts): string =>
       'kubectl annotate akc deploy -n shop --overwrite management.platform.sh/rotate="$(date +%s)"; sleep 5; kubectl describe akc deploy -n shop',
       'kubectl delete secret deploy -n shop; kubectl get secrets -n shop --watch',
     ],
+  )
+
+const pulled = ({ store }: TourParts): string =>
+  section(
+    'A Secret that follows the secret store, within ten seconds:',
+    store === null
+      ? []
+      : [
+          `curl -s -H @${store.headerFile} -d '{"data":{"user":"ada","password":"another"}}' ${store.entryUrl}`,
+          'kubectl get secret database -n p-shop -o yaml; kubectl get events -n p-shop',
+          'kubectl describe config platform-manager-config | grep -B4 -A2 SecretStoreReady',
+        ],
   )
 
 const toCluster = ({ cluster }: KeyKubeconfigs): string =>

@@ -127,7 +127,11 @@ describe('a Secret that is pushed (36.4)', () => {
       secret: { labels: { [SECRET_STORE_LABEL]: 'Push' } },
     })
     const at = `${shop.name.slice('p-'.length)}/deploy`
-    const stored = await eventually('the key', () => platform.store.get(at), AFTER_A_ROUND)
+    const stored = await eventually(
+      'the key',
+      async () => (await platform.store.get(at)) ?? undefined,
+      AFTER_A_ROUND,
+    )
     const secret = await shop.secret('deploy')
     expect(stored.data).toEqual({ key: secret?.texts['key'] })
     expect(secret?.metadata.labels).toMatchObject({ [CLAIM_LABEL]: claim.metadata.uid })
