@@ -60,7 +60,10 @@ export interface ConfigSettings {
    * logoURL, primaryColor, accentColor and legalTemplate.
    */
   readonly uiSettings?: UiSettings
-  /** Integration of a secret store. Nothing in this product acts on it. */
+  /**
+   * Secret store whose entries the delivery process copies into Secrets of projects, and the other
+   * way.
+   */
   readonly secretStore?: SecretStoreSettings
   /**
    * When true, settings cannot be changed through the UI or the config endpoint: the gateway
@@ -683,7 +686,10 @@ export interface ExternalUrls {
   readonly allow?: readonly string[]
 }
 
-/** Integration of a secret store. Nothing in this product acts on it. */
+/**
+ * Secret store whose entries the delivery process copies into Secrets of projects, and the other
+ * way.
+ */
 export interface SecretStoreSettings {
   /**
    * When true, secrets may be synced to and from the store. It does not set up authentication

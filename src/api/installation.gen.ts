@@ -86,7 +86,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: true,
     apiGroups: [''],
     resources: ['secrets'],
-    resourceNames: ['platform-settings-gateway'],
+    resourceNames: ['platform-settings-gateway', 'platform-settings-delivery'],
     verbs: ['patch'],
   },
   {
@@ -274,6 +274,13 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
   {
     account: 'delivery',
     isNamespaced: false,
+    apiGroups: [''],
+    resources: ['namespaces'],
+    verbs: ['list', 'watch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: false,
     apiGroups: ['events.k8s.io'],
     resources: ['events'],
     verbs: ['create'],
@@ -292,6 +299,22 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     resources: ['configmaps'],
     resourceNames: ['platform-config-in-force', 'platform-gateway-ca'],
     verbs: ['list', 'watch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: true,
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: ['platform-settings-delivery'],
+    verbs: ['list', 'watch'],
+  },
+  {
+    account: 'delivery',
+    isNamespaced: true,
+    apiGroups: [''],
+    resources: ['configmaps'],
+    resourceNames: ['platform-secret-store-status'],
+    verbs: ['get', 'create', 'update', 'patch'],
   },
   {
     account: 'delivery',

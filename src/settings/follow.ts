@@ -7,6 +7,7 @@ import {
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
   type Resource,
+  SECRET_STORE_STATUS_CONFIG_MAP,
 } from '../api/names.ts'
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
 import { type SettingsInForce, settingsInForce } from '../domain/settings/effective-settings.ts'
@@ -52,6 +53,7 @@ export function platformConfigMap(object: KubeObject): FullObject<ConfigMap> {
   const isOurs =
     name === IN_FORCE_CONFIG_MAP ||
     name === JWKS_CONFIG_MAP ||
+    name === SECRET_STORE_STATUS_CONFIG_MAP ||
     name.startsWith(REVOKED_TOKENS_PREFIX)
   if (isOurs) return fullObject(object)
   const { apiVersion, kind, metadata } = object

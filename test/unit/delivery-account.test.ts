@@ -17,13 +17,30 @@ const verbsOf = (account: string, resource: string): readonly string[] =>
     .map(({ verb }) => verb)
     .toSorted()
 
-test('the account of the delivery process has no right on Secrets by itself (28.3, 28.4, K5)', () => {
-  expect(verbsOf('delivery', 'secrets')).toEqual([])
+test('the account of the delivery process has no right on Secrets by itself, but to read its settings (28.3, 28.4, 6.8, K5)', () => {
+  const secrets = own.filter(({ resource }) => resource === 'secrets')
+  expect(secrets.map(({ verb, namespace, name }) => `${verb} ${namespace} ${name}`)).toEqual([
+    'list platform-system platform-settings-delivery',
+    'watch platform-system platform-settings-delivery',
+  ])
+})
+
+test('the account of the delivery process writes one ConfigMap, and learns the names of namespaces (6.8, K5)', () => {
+  const written = own.filter(
+    ({ resource, verb }) => resource === 'configmaps' && !['list', 'watch'].includes(verb),
+  )
+  expect(written.map(({ verb, name }) => `${verb} ${name}`).toSorted()).toEqual([
+    'create platform-secret-store-status',
+    'get platform-secret-store-status',
+    'patch platform-secret-store-status',
+    'update platform-secret-store-status',
+  ])
+  expect(verbsOf('delivery', 'namespaces')).toEqual(['list', 'watch'])
 })
 
 // biome-ignore format: a table
 test.each([
-  'users', 'teams', 'pods', 'serviceaccounts', 'serviceaccounts/token', 'clusterroles', 'rolebindings', 'namespaces',
+  'users', 'teams', 'pods', 'serviceaccounts', 'serviceaccounts/token', 'clusterroles', 'rolebindings',
   'ownedaccesskeys/status', 'ownedaccesskeys/finalizers', 'directclusterendpointtokens/status', 'configs/status',
 ])('the account of the delivery process has no right on %s (28.3)', (resource) =>
   expect(verbsOf('delivery', resource)).toEqual([]),
@@ -43,12 +60,14 @@ test('the account of the delivery process may do this to claims and to their key
   ])
 })
 
-test('the account of the delivery process reads two ConfigMaps by their names, and holds its own Lease (28.3)', () => {
+test('the account of the delivery process reads and writes objects by their names, and holds its own Lease (28.3)', () => {
   const here = own.filter(({ namespace }) => namespace === 'platform-system')
   expect(new Set(here.map(({ resource, name }) => `${resource} ${name}`))).toEqual(
     new Set([
       'configmaps platform-config-in-force',
       'configmaps platform-gateway-ca',
+      'configmaps platform-secret-store-status',
+      'secrets platform-settings-delivery',
       'leases management-operator-delivery',
       'leases ',
     ]),

@@ -1,25 +1,32 @@
 // Collects what the plan of a Config needs to know, from the stores, the environment and the signing keys.
 import type { Config } from '../../api/config.gen.ts'
-import { IN_FORCE_CONFIG_MAP, SIGN_IN_STATUS_CONFIG_MAP } from '../../api/names.ts'
+import {
+  IN_FORCE_CONFIG_MAP,
+  SECRET_STORE_STATUS_CONFIG_MAP,
+  SIGN_IN_STATUS_CONFIG_MAP,
+} from '../../api/names.ts'
 import { type ConfigMap, type Secret, secretText } from '../../api/objects.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
 import { type ProviderStatus, providerStatusIn } from '../../domain/signin/provider-status.ts'
+import { type StoreStatus, storeStatusIn } from '../../domain/store/store-status.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import { type ConfigStep, planInForce, planNotInForce } from './plan.ts'
 import { storedSecrets, type WatchedSettingsSecret } from './settings-secrets.ts'
+import type { StoreTokenDeps } from './store-token.ts'
 
-/** Where the input comes from. `secrets` holds the Secret with settings, `configMaps` holds the record of the settings in force, among others. */
+/** Where the input comes from. `secrets` holds the Secret with settings, `configMaps` holds the record of the settings in force and the state of the secret store, among others. */
 export interface ConfigPlanSources {
   readonly secrets: Store<FullObject<Secret>>
   readonly settingsSecrets: readonly WatchedSettingsSecret[]
   /** Has ConfigMap `platform-sign-in-status`, where it exists and this process may read it. */
   readonly signInStatus: Store<FullObject<ConfigMap>>
   readonly configMaps: Store<FullObject<ConfigMap>>
+  readonly storeToken: StoreTokenDeps['storeToken']
   readonly configName: string
   readonly namespace: string
   readonly signInNamespace: string
@@ -32,14 +39,25 @@ export interface ConfigPlanSources {
   readonly clock: Clock
 }
 
-/** The step, and whether the sources of the Config in force have no faults; null for another Config. */
+/**
+ * The step, and whether the sources of the Config in force have no faults; null for another Config. `againMs`: when it is to be
+ * planned again without a change, epoch milliseconds; null = never.
+ */
 export function planFor(
   config: Config,
   sources: ConfigPlanSources,
-): { readonly step: ConfigStep; readonly isValid: boolean | null } {
+): {
+  readonly step: ConfigStep
+  readonly isValid: boolean | null
+  readonly againMs: number | null
+} {
   const nowMs = sources.clock.nowMs()
   if (config.metadata.name !== sources.configName)
-    return { step: planNotInForce(config, sources.configName, nowMs), isValid: null }
+    return {
+      step: planNotInForce(config, sources.configName, nowMs),
+      isValid: null,
+      againMs: null,
+    }
   const { environment, platformVersion, shapeCheck } = sources
   const [now, next] = [sources.issuer.current(), sources.issuer.next()]
   const secret = secretSourceOf(sources.secrets.get(sources.configName, sources.namespace)?.object)
@@ -56,6 +74,8 @@ export function planFor(
     signingKeyFaults: sources.signingKeyFaults(),
     settingsSecrets: storedSecrets(sources.settingsSecrets),
     providers: providersIn(sources),
+    secretStore: storeStateIn(sources),
+    storeToken: sources.storeToken.known,
     nowMs,
   })
 }
@@ -63,6 +83,11 @@ export function planFor(
 function providersIn({ signInStatus, signInNamespace }: ConfigPlanSources): ProviderStatus | null {
   const stored = signInStatus.get(SIGN_IN_STATUS_CONFIG_MAP, signInNamespace)
   return providerStatusIn(stored?.object.data?.['status'] ?? '')
+}
+
+function storeStateIn({ configMaps, namespace }: ConfigPlanSources): StoreStatus | null {
+  const stored = configMaps.get(SECRET_STORE_STATUS_CONFIG_MAP, namespace)
+  return storeStatusIn(stored?.object.data?.['status'] ?? '')
 }
 
 /** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */

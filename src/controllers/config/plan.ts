@@ -26,8 +26,9 @@ import {
   faultsMessage,
   joinWithin,
 } from '../../domain/settings/validation/faults.ts'
-import type { ProviderStatus } from '../../domain/signin/provider-status.ts'
+import { type TokenRef, tokenDueMs, tokenRefOf } from '../../domain/store/store-token.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
+import { type ReportedStates, reportedConditions } from './reported-conditions.ts'
 import type { SettingsSecret, StoredSettingsSecret } from './settings-secrets.ts'
 
 /** A change of the settings that an event reports. */
@@ -45,6 +46,8 @@ type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[]
 export type ConfigStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'record'; readonly data: ConfigMapData }
+  /** Reads the token of the secret store in the Secret that has it (contract 36.1). */
+  | { readonly kind: 'storeToken'; readonly ref: TokenRef }
   /** Writes the text into the Secret. */
   | { readonly kind: 'secretSettings'; readonly secret: SettingsSecret; readonly text: string }
   | {
@@ -54,7 +57,7 @@ export type ConfigStep =
     }
 
 /** The input of the plan for the Config in force. */
-interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
+interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'>, ReportedStates {
   readonly config: Config
   /** The issuer of tokens now and after the next start of the processes; null = it does not change (contract 7.2). */
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
@@ -62,8 +65,6 @@ interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly signingKeyFaults: readonly string[]
   /** The Secrets of other processes that are known (contract 6.8). */
   readonly settingsSecrets: readonly StoredSettingsSecret[]
-  /** The state of the sign-in providers (contract 27.1); null = none is set up, or the sign-in process does not run. */
-  readonly providers: ProviderStatus | null
   readonly nowMs: number
 }
 
@@ -71,33 +72,46 @@ interface ConfigPlanInput extends Omit<ConfigSources, 'manager' | 'config'> {
  * The next step for the Config in force: record the settings in a ConfigMap that outlives the Config, write those that
  * are secret into the Secrets of other processes, and publish its status (contract 6.2, 6.5, 6.8). While the Config is
  * invalid the settings do not change. `isValid` is for platform_config_valid.
+ *
+ * `againMs`: when the token of the secret store is to be read next, epoch milliseconds; null = it need not be.
  */
 export function planInForce(input: ConfigPlanInput): {
   readonly step: ConfigStep
   readonly isValid: boolean
+  readonly againMs: number | null
 } {
   const outcome = resolveSettings({ ...input, manager: FIELD_MANAGER })
-  const { ok: isValid, record } = outcome
-  if (record && !isSameData(record, input.record))
-    return { step: { kind: 'record', data: record }, isValid }
-  const writes = outcome.ok ? secretWrites(outcome.settings, input.settingsSecrets) : []
+  const againMs = outcome.ok ? tokenDueMs(outcome.settings, input.storeToken) : null
+  return { step: stepInForce(outcome, againMs, input), isValid: outcome.ok, againMs }
+}
+
+function stepInForce(
+  outcome: SettingsResolution,
+  tokenMs: number | null,
+  input: ConfigPlanInput,
+): ConfigStep {
+  const { record } = outcome
+  if (record && !isSameData(record, input.record)) return { kind: 'record', data: record }
+  const ref = outcome.ok ? tokenRefOf(outcome.settings) : null
+  if (ref && tokenMs !== null && tokenMs <= input.nowMs) return { kind: 'storeToken', ref }
+  const writes = outcome.ok ? secretWrites(outcome.settings, input) : []
   const needed = writes.find(({ secret }) => !secret.isOptional)
-  if (needed) return { step: needed, isValid }
+  if (needed) return needed
   const status = statusOf(input.config, outcome.owned, conditionsOf(outcome, input), input.nowMs)
   const published = publish(input.config, status, transitionsOf(input, outcome))
   const [optional] = writes
-  return { step: published.kind === 'nothing' && optional ? optional : published, isValid }
+  return published.kind === 'nothing' && optional ? optional : published
 }
 
 /** The Secrets that differ from the settings, each with its text. */
 const secretWrites = (
   settings: ConfigSettings,
-  secrets: readonly StoredSettingsSecret[],
+  { settingsSecrets, storeToken }: ConfigPlanInput,
 ): readonly Extract<ConfigStep, { kind: 'secretSettings' }>[] =>
-  secrets.flatMap((secret) => {
-    const text = secret.textOf(settings)
+  settingsSecrets.flatMap((secret) => {
+    const text = secret.textOf(settings, storeToken)
     const isStored = text === (secret.stored ?? NO_SECRET_SETTINGS)
-    return isStored ? [] : [{ kind: 'secretSettings', secret, text }]
+    return text === null || isStored ? [] : [{ kind: 'secretSettings', secret, text }]
   })
 
 /** A write that the API server refused. */
@@ -144,7 +158,12 @@ export function planNotWritten(
 }
 
 /** Conditions that do not depend on whether settings could be written. */
-const KEPT_CONDITIONS: readonly string[] = ['PartsNotServed', 'SigningKeyCorrupt', 'SignInReady']
+const KEPT_CONDITIONS: readonly string[] = [
+  'PartsNotServed',
+  'SigningKeyCorrupt',
+  'SignInReady',
+  'SecretStoreReady',
+]
 
 const withoutTimes = ({ type, status, reason, message }: DesiredCondition): DesiredCondition => ({
   type,
@@ -204,7 +223,7 @@ function conditionsOf(
     ...(ready.status === 'False' ? [stalledCondition(ready)] : []),
     ...unimplementedConditions(settings),
     ...signingKeyConditions(input),
-    ...providerConditions(input),
+    ...reportedConditions(settings, input),
   ]
 }
 
@@ -224,19 +243,6 @@ function signingKeyConditions({ signingKeyFaults }: ConfigPlanInput): readonly D
   if (signingKeyFaults.length === 0) return []
   const message = signingKeyFaults.join(' ').slice(0, CONDITION_MESSAGE_LIMIT)
   return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
-}
-
-/** What the sign-in process says of its providers (contract 27.1). */
-function providerConditions({ providers }: ConfigPlanInput): readonly DesiredCondition[] {
-  if (providers === null) return []
-  const { isReady } = providers
-  const line = providers.message.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-  // Half a character is stored as another text, and status would be written again and again.
-  const said = line.slice(0, CONDITION_MESSAGE_LIMIT).toWellFormed()
-  const message = said || (isReady ? 'Every sign-in provider works.' : 'A provider does not work.')
-  return isReady
-    ? [{ type: 'SignInReady', status: 'True', reason: 'Ready', message }]
-    : [{ type: 'SignInReady', status: 'False', reason: 'Unusable', message }]
 }
 
 function transitionsOf(

@@ -1,13 +1,20 @@
 import type { Config } from '../../api/config.gen.ts'
 import { API_VERSION, CONFIGS } from '../../api/names.ts'
 import { isRefusal } from '../../kube/client/api-error.ts'
-import { type Outcome, done, requeueAt } from '../../kube/controller/outcome.ts'
+import {
+  type Outcome,
+  done,
+  requeueAfterWrite,
+  requeueAt,
+  sooner,
+} from '../../kube/controller/outcome.ts'
 import type { ReconcileContext } from '../../kube/controller/reconcile-context.ts'
 import type { ConfigStep } from './plan.ts'
 import { type ConfigPlanSources, planFor } from './plan-input.ts'
 import { publish } from './publish.ts'
 import { type RefusalDeps, reportRefusal } from './refusal.ts'
 import { ignoreConflict, recordSettings, writeSecretSettings } from './published-settings.ts'
+import { followToken } from './store-token.ts'
 
 /** Dependencies of the reconciler. */
 export interface ConfigDeps extends ConfigPlanSources, RefusalDeps {}
@@ -23,7 +30,7 @@ export async function reconcile(
 ): Promise<Outcome> {
   const stored = deps.configs.get(name)
   if (!stored) return name === deps.configName ? create(deps, context) : done
-  const { step, isValid } = planFor(stored.object, deps)
+  const { step, isValid, againMs } = planFor(stored.object, deps)
   let outcome: Outcome
   try {
     outcome = await perform(step, stored.object, deps, context)
@@ -33,7 +40,7 @@ export async function reconcile(
     throw error
   }
   if (isValid !== null) deps.observer.checked(isValid)
-  return outcome
+  return sooner(outcome, requeueAfterWrite(againMs, deps.clock.nowMs()))
 }
 
 async function perform(
@@ -47,6 +54,9 @@ async function perform(
       return done
     case 'record':
       return record(step.data, deps, context)
+    case 'storeToken':
+      await followToken(step.ref, deps, context.log)
+      return requeueAt(deps.clock.nowMs())
     case 'secretSettings':
       return writeSecret(step, deps, context)
     case 'publish':

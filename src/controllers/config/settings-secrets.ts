@@ -1,11 +1,17 @@
 // The Secrets by which other processes get the settings that they need (contract 6.8).
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import { GATEWAY_SETTINGS_SECRET, SIGN_IN_SETTINGS_SECRET } from '../../api/names.ts'
+import {
+  DELIVERY_SETTINGS_SECRET,
+  GATEWAY_SETTINGS_SECRET,
+  SIGN_IN_SETTINGS_SECRET,
+} from '../../api/names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import {
+  deliverySecretSettings,
   gatewaySecretSettings,
   signInSecretSettings,
 } from '../../domain/settings/secret-settings.ts'
+import { type FollowedToken, tokenReadingFor } from '../../domain/store/store-token.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 
 /** One of these Secrets. */
@@ -19,8 +25,13 @@ export interface SettingsSecret {
    * other is written before status, which waits for it.
    */
   readonly isOptional: boolean
-  /** Its text for these settings, for data key `config`; equal settings give equal text. */
-  readonly textOf: (settings: ConfigSettings) => string
+  /**
+   * Its text for these settings, for data key `config`; equal settings give equal text. null = what they need from
+   * elsewhere is not known, so the Secret stays as it is.
+   *
+   * @param storeToken what is known of the token of the secret store; null = nothing
+   */
+  readonly textOf: (settings: ConfigSettings, storeToken: FollowedToken | null) => string | null
 }
 
 /** One of them, with its text in the cluster; null = it does not exist. */
@@ -44,6 +55,7 @@ export const settingsSecrets = (
   { namespace, signInNamespace }: Namespaces,
   stores: {
     readonly secretSettings: WatchedSettingsSecret['store']
+    readonly deliverySettings: WatchedSettingsSecret['store']
     readonly signInSettings: WatchedSettingsSecret['store']
   },
 ): readonly WatchedSettingsSecret[] => [
@@ -56,6 +68,14 @@ export const settingsSecrets = (
     store: stores.secretSettings,
   },
   {
+    name: DELIVERY_SETTINGS_SECRET,
+    namespace,
+    reader: 'delivery process',
+    isOptional: false,
+    textOf: deliveryText,
+    store: stores.deliverySettings,
+  },
+  {
     name: SIGN_IN_SETTINGS_SECRET,
     namespace: signInNamespace,
     reader: 'sign-in process',
@@ -64,6 +84,11 @@ export const settingsSecrets = (
     store: stores.signInSettings,
   },
 ]
+
+function deliveryText(settings: ConfigSettings, storeToken: FollowedToken | null): string | null {
+  const reading = tokenReadingFor(settings, storeToken)
+  return reading && deliverySecretSettings(settings, reading.token)
+}
 
 /** Those that are known, with their texts. */
 export const storedSecrets = (

@@ -3,9 +3,11 @@ import type { MetricName } from '../../api/metrics.ts'
 import {
   CONFIGS,
   CONFIG_MAPS,
+  DELIVERY_SETTINGS_SECRET,
   GATEWAY_SETTINGS_SECRET,
   IN_FORCE_CONFIG_MAP,
   SECRETS,
+  SECRET_STORE_STATUS_CONFIG_MAP,
   SIGN_IN_SETTINGS_SECRET,
   SIGN_IN_STATUS_CONFIG_MAP,
 } from '../../api/names.ts'
@@ -47,12 +49,16 @@ export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clo
   readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'configMaps' | 'signInStatus'> & {
     readonly signingSecrets: Store<FullObject<Secret>>
     readonly secretSettings: Store<FullObject<Secret>>
+    readonly deliverySettings: Store<FullObject<Secret>>
     readonly signInSettings: Store<FullObject<Secret>>
   }
   readonly issuer: FollowedIssuer
   readonly keyring: Keyring
   readonly metrics: ConfigMetrics
 }
+
+/** The ConfigMaps of the platform namespace that a Config's plan reads. */
+const READ_CONFIG_MAPS = [IN_FORCE_CONFIG_MAP, SECRET_STORE_STATUS_CONFIG_MAP]
 
 /** The controller of Configs. One Config is in force; the others get a status that says so. */
 export const configController = {
@@ -80,6 +86,11 @@ export const configController = {
       createStore: () => new Store(fullObject<Secret>),
       query: ({ namespace }: WatchSettings) => oneObject(namespace, GATEWAY_SETTINGS_SECRET),
     },
+    deliverySettings: {
+      resource: SECRETS,
+      createStore: () => new Store(fullObject<Secret>),
+      query: ({ namespace }: WatchSettings) => oneObject(namespace, DELIVERY_SETTINGS_SECRET),
+    },
     signInSettings: {
       resource: SECRETS,
       createStore: () => new Store(fullObject<Secret>),
@@ -100,20 +111,21 @@ export const configController = {
     const { settings, stores } = setup
     const deps = depsOf(setup)
     const inForce = () => [settings.configName]
-    const { configs, secrets, secretSettings, signInSettings, signInStatus } = stores
-    const { signingSecrets, configMaps } = stores
+    const { configs, secrets, secretSettings, deliverySettings, signInSettings } = stores
+    const { signInStatus, signingSecrets, configMaps } = stores
     return {
       name: configController.name,
       workers: 1,
       reconcile: (key, context) => reconcile(key, deps, context),
       objectOf: (key) => configs.getByKey(key),
-      reads: [configs, secrets, secretSettings, configMaps, signingSecrets],
+      reads: [configs, secrets, secretSettings, deliverySettings, configMaps, signingSecrets],
       watches: [
         onChange(configs),
         onChange(secrets, inForce),
         onChange(secretSettings, inForce),
+        onChange(deliverySettings, inForce),
         onChange(signingSecrets, inForce),
-        onChange(configMaps, ({ name }) => (name === IN_FORCE_CONFIG_MAP ? inForce() : [])),
+        onChange(configMaps, ({ name }) => (READ_CONFIG_MAPS.includes(name) ? inForce() : [])),
         onChange(signInSettings, inForce),
         onChange(signInStatus, inForce),
         onSignal(setup.issuer, inForce),
@@ -150,6 +162,7 @@ function depsOf({ settings, stores, keyring, metrics, ...setup }: ConfigSetup): 
     platformVersion: PROGRAM_VERSION,
     shapeCheck: checkSettingsSchema,
     signingKeyFaults: () => keyring.faults(),
+    storeToken: { known: null },
     lastReport: { atMs: null },
     observer: { checked: metrics.configChecked, applied: metrics.configApplied },
   }

@@ -24,6 +24,7 @@ export const IMPLEMENTED_SETTINGS = [
   'loginAccessKeyTTLSeconds',
   'platformHost',
   'projectNamespacePrefix',
+  'secretStore',
 ] as const
 
 const settingIn = (group: JsonMap, name: (typeof IMPLEMENTED_SETTINGS)[number]): Json | undefined =>

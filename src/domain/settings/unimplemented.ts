@@ -26,7 +26,7 @@ export function unimplementedConditions(settings: ConfigSettings): readonly Desi
 const MESSAGE_PREFIX = 'Nothing in this product acts on these settings: '
 
 /** Groups of settings with a switch: they count only when `enabled` is true. */
-const GROUPS_WITH_SWITCH = ['secretStore', 'costControl', 'imageBuilder', 'database'] as const
+const GROUPS_WITH_SWITCH = ['costControl', 'imageBuilder', 'database'] as const
 
 /** Groups of settings without a switch: each of their settings counts by itself. */
 const GROUPS_WITHOUT_SWITCH = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const

@@ -18,3 +18,9 @@ export const requeueAt = (atMs: number | null): Outcome =>
 /** As requeueAt after a write: REQUEUE_AFTER_MS later at the earliest. */
 export const requeueAfterWrite = (atMs: number | null, nowMs: number): Outcome =>
   requeueAt(atMs === null ? null : Math.max(atMs, nowMs + REQUEUE_AFTER_MS))
+
+/** The outcome that comes first; `done` comes never. */
+export function sooner(a: Outcome, b: Outcome): Outcome {
+  if (a.result === 'done') return b
+  return b.result === 'done' || a.atMs <= b.atMs ? a : b
+}

@@ -29,7 +29,7 @@ async function reconciled(failure: Error) {
   const applied: unknown[] = []
   const { log, lines } = memoryLog()
   const store = { synced: true, get: () => undefined }
-  const stores = { secretSettings: store, signInSettings: store } as never
+  const stores = { secretSettings: store, deliverySettings: store, signInSettings: store } as never
   const deps = {
     client: {
       create: () => Promise.reject(failure),
@@ -44,6 +44,7 @@ async function reconciled(failure: Error) {
     ...NAMESPACES,
     issuer: { current: () => null, next: () => null },
     signingKeyFaults: () => [],
+    storeToken: { known: null },
     lastReport: { atMs: null },
     environment: () => undefined,
     platformVersion: '1.2.3',
@@ -76,13 +77,14 @@ test('an API server without an answer is left to the back-off, as for every writ
 
 // biome-ignore format: a table
 test.each([
-  { name: 'unknown where it has not been listed', synced: false, found: undefined, known: ['gateway'] },
-  { name: 'absent where the list lacks it', synced: true, found: undefined, known: ['gateway', 'sign-in process'], text: null },
-  { name: 'empty without its data key', synced: true, found: { object: { data: {} } }, known: ['gateway', 'sign-in process'], text: '' },
+  { name: 'unknown where it has not been listed', synced: false, found: undefined, known: ['gateway', 'delivery process'] },
+  { name: 'absent where the list lacks it', synced: true, found: undefined, known: ['gateway', 'delivery process', 'sign-in process'], text: null },
+  { name: 'empty without its data key', synced: true, found: { object: { data: {} } }, known: ['gateway', 'delivery process', 'sign-in process'], text: '' },
 ])('the Secret is $name', ({ synced, found, known, text }) => {
   const store = { synced, get: () => found }
-  const stores = { secretSettings: { synced: false, get: () => undefined }, signInSettings: store }
+  const unlisted = { synced: false, get: () => undefined }
+  const stores = { secretSettings: unlisted, deliverySettings: unlisted, signInSettings: store }
   const secrets = storedSecrets(settingsSecrets(NAMESPACES, stores as never))
   expect(secrets.map(({ reader }) => reader)).toEqual(known)
-  expect(secrets[1]?.stored).toBe(text)
+  expect(secrets[2]?.stored).toBe(text)
 })

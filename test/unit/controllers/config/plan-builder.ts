@@ -15,17 +15,19 @@ export type ConfigPlanInput = Parameters<typeof planInForce>[0]
 export const NOW_MS = Date.UTC(2026, 10, 21, 10)
 
 /** The Secrets of other processes. */
-export const [GATEWAY, SIGN_IN] = settingsSecrets(
+export const [GATEWAY, DELIVERY, SIGN_IN] = settingsSecrets(
   { namespace: 'platform-system', signInNamespace: 'platform-system-sign-in' },
   {} as never,
-) as unknown as readonly [StoredSettingsSecret, StoredSettingsSecret]
+) as unknown as readonly [StoredSettingsSecret, StoredSettingsSecret, StoredSettingsSecret]
 
 /** The Secrets of other processes, with their texts; that of sign-in is unknown unless it is given. */
 export const stored = (
   gateway: string | null,
   signIn?: string | null,
+  delivery: string | null = null,
 ): readonly StoredSettingsSecret[] => [
   { ...GATEWAY, stored: gateway },
+  { ...DELIVERY, stored: delivery },
   ...(signIn === undefined ? [] : [{ ...SIGN_IN, stored: signIn }]),
 ]
 
@@ -47,6 +49,8 @@ export const initialState = (differing: Partial<ConfigPlanInput> = {}): ConfigPl
   signingKeyFaults: [],
   settingsSecrets: stored(null),
   providers: null,
+  secretStore: null,
+  storeToken: null,
   nowMs: NOW_MS,
   ...differing,
 })
@@ -57,6 +61,8 @@ export function after(
   { step }: { readonly step: ConfigStep },
 ): ConfigPlanInput {
   if (step.kind === 'record') return { ...state, record: step.data }
+  // The test that reads it says what is there.
+  if (step.kind === 'storeToken') throw new Error('the token of the secret store has not been read')
   if (step.kind === 'secretSettings') {
     const { secret, text } = step
     const written = (one: StoredSettingsSecret) =>

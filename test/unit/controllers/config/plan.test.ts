@@ -102,10 +102,10 @@ describe('the Config in force', () => {
         stepsOf(initialState({ config: withSpec(config) })).end.config.status ?? {}
       return conditions.map(({ type, message }) => (type === 'PartsNotServed' ? message : type))
     }
-    const on = { secretStore: { enabled: true } }
-    const message = 'Nothing in this product acts on these settings: secretStore.enabled.'
+    const on = { costControl: { enabled: true } }
+    const message = 'Nothing in this product acts on these settings: costControl.enabled.'
     expect(served(on)).toEqual(['Ready', message])
-    expect(served({ secretStore: { enabled: false } })).toEqual(['Ready'])
+    expect(served({ costControl: { enabled: false } })).toEqual(['Ready'])
     const { end } = stepsOf(initialState({ config: withSpec(on) }))
     const faulty = { ...end.config, spec: { ...on, platformHost: 'https://p' } }
     const broken = stepsOf({ ...end, config: faulty }).end.config.status?.conditions ?? []

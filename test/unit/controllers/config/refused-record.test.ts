@@ -45,6 +45,7 @@ function refusing() {
     namespace: 'platform-system',
     issuer: { current: () => null, next: () => null },
     signingKeyFaults: () => [],
+    storeToken: { known: null },
     lastReport: { atMs: null },
     environment: () => undefined,
     platformVersion: '1.2.3',
