@@ -150,4 +150,8 @@ test('a token is left alone once the signal aborts, asleep or asked (36.5)', asy
   await failing.ended
   expect(failing.asked).toHaveLength(1)
   expect(failing.clock.pending()).toBe(0)
+  const asking = kept([AWAY])
+  asking.stop()
+  await asking.ended
+  expect(asking.lines).toEqual([])
 })
