@@ -1,4 +1,4 @@
-// The Kubernetes client for Python, as pip installs it: below a folder of the user's cache, so that neither a
+// The Kubernetes client for Python and hvac, as pip installs them: below a folder of the user's cache, so that neither a
 // virtual environment nor what is installed on the machine matters.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { isNewEnough } from '../control-plane/build.ts'
 import { cacheDirectory, fillOnce } from '../control-plane/cache.ts'
 
-/** A Python with the client. */
+/** A Python with the clients. */
 export interface PythonClient {
   readonly python: string
   /** Environment variables that it needs. */
@@ -18,12 +18,12 @@ export interface PythonClient {
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
 const OLDEST = '3.10'
 const LIMIT_MS = 300_000
-const WAYS_OUT = `install Python ${OLDEST} or newer with pip (Debian: apt-get install python3-pip), or set PYTHON to a Python that has the package kubernetes`
+const WAYS_OUT = `install Python ${OLDEST} or newer with pip (Debian: apt-get install python3-pip), or set PYTHON to a Python that has the packages kubernetes and hvac`
 
 const run = promisify(execFile)
 
 /**
- * Python with the client: what PYTHON names, else python3 from PATH with what requirements.txt pins, which
+ * Python with the clients: what PYTHON names, else python3 from PATH with what requirements.txt pins, which
  * pip installs once into the user's cache.
  *
  * @throws Error when there is no Python, it is too old or pip fails; it names the ways out
@@ -44,10 +44,10 @@ async function version(): Promise<string> {
   return stdout
 }
 
-/** Installs the client into the folder, unless it is there. */
+/** Installs the clients into the folder, unless it is there. */
 const install = (into: string, log: (line: string) => void): Promise<void> =>
-  fillOnce(into, 'the Python client', log, (draft) => {
-    log("installing the Python client once, about 15 seconds, into the user's cache")
+  fillOnce(into, 'the Python clients', log, (draft) => {
+    log("installing the Python clients once, about 15 seconds, into the user's cache")
     return attempt('python3', ['-m', 'pip', 'install', ...PINNED, '--target', draft])
   })
 
