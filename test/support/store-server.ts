@@ -2,11 +2,7 @@
 import { lookup } from 'node:dns'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { onTestFinished } from 'vitest'
-import {
-  createStoreClient,
-  type StoreClient,
-  type StoreClientOptions,
-} from '../../src/delivery/store/client.ts'
+import { createStoreClient, type StoreClient } from '../../src/delivery/store/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type ServerPair, serverPair } from './certificate-builder.ts'
 import { serveOnLoopback } from './loopback-server.ts'
@@ -51,7 +47,7 @@ export async function startStore(pair: ServerPair | null = serverPair('store')) 
   )
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
-  const client = (options: Partial<StoreClientOptions> = {}): StoreClient =>
+  const client = (options: Partial<Parameters<typeof createStoreClient>[0]> = {}): StoreClient =>
     createStoreClient({
       address: origin,
       namespace: '',

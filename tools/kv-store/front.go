@@ -115,6 +115,9 @@ func (s *store) handle(r *http.Request, request *logical.Request) (*logical.Resp
 	if own, isOwn := strings.CutPrefix(path, tokenPaths); isOwn {
 		return s.handleOwn(caller, request, own)
 	}
+	if at, isAbout := strings.CutPrefix(path, mountPaths); isAbout && request.Operation == logical.ReadOperation {
+		return s.describe(caller, in, at)
+	}
 	// The path and policies of a token say the namespace, to which its engine is blind.
 	whole := in.path + path
 	found, prefix := in.route(path)

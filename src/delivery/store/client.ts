@@ -1,4 +1,4 @@
-// Calls to the store of secrets (contract 36): entries of its KV engine below one mount, and the token itself.
+// Calls to the store of secrets (contract 36.1): entries of its KV engine below one mount, and the token itself.
 import {
   dataOfVersion1In,
   dataOfVersion2In,
@@ -20,7 +20,7 @@ import { faultOfAnswer, SecretStoreError } from './store-error.ts'
 import { createStoreHttp } from './store-http.ts'
 
 /** Settings of a client, and what it works with. */
-export interface StoreClientOptions {
+interface StoreClientOptions {
   /** The URL of the store; https, or http for a loopback host. */
   readonly address: string
   /** The store's own namespace; empty = none. */

@@ -1,4 +1,4 @@
-// What the store of secrets answers (contract 36): Vault's HTTP API of KV version 1 and 2, and of tokens. Each shape is checked, and
+// What the store of secrets answers (contract 36.3, 36.4): Vault's HTTP API of KV version 1 and 2, and of tokens. Each shape is checked, and
 // what has another one is a fault. A fault is a clause after "the store", and quotes nothing of the answer.
 import { rawMembers } from '../audit/raw-json.ts'
 import { exceedsBounds } from '../json/bounds.ts'

@@ -19,7 +19,7 @@ function dataOf(bytes: number): string {
   return text('x'.repeat(bytes - text('').length))
 }
 
-test('an answer has 2 MiB at most (36)', async () => {
+test('an answer has 2 MiB at most (36.1)', async () => {
   const { client, replies } = await startStore()
   const store = client()
   replies.set(DATA_PATH, { body: dataOf(MOST_BYTES) })
@@ -42,7 +42,7 @@ test('an answer has 2 MiB at most (36)', async () => {
   })
 })
 
-test('a write has 2 MiB at most, with the escapes of JSON (36)', async () => {
+test('a write has 2 MiB at most, with the escapes of JSON (36.1)', async () => {
   const { client, replies, calls } = await startStore()
   replies.set(MOUNT_PATH, { body: MOUNT })
   replies.set(DATA_PATH, { body: { data: { version: 1 } } })
@@ -55,7 +55,7 @@ test('a write has 2 MiB at most, with the escapes of JSON (36)', async () => {
 })
 
 test.each(['read', 'write'] as const)(
-  'a $0 takes 10 seconds at most, and its connection ends then (36)',
+  'a $0 takes 10 seconds at most, and its connection ends then (36.1)',
   async (what) => {
     const clock = manualClock(Date.now())
     const { client, replies, calls } = await startStore()

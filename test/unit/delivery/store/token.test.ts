@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SecretStoreError } from '../../../../src/delivery/store/store-error.ts'
-import { keepToken, nextRenewal, retryDelayMs } from '../../../../src/delivery/store/token.ts'
+import { keepToken } from '../../../../src/delivery/store/token.ts'
+import { nextRenewal, retryDelayMs } from '../../../../src/delivery/store/token-plan.ts'
 import type { TokenLife } from '../../../../src/domain/store/store-answers.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { memoryLog } from '../../../support/memory-log.ts'

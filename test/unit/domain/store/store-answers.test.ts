@@ -64,12 +64,12 @@ test.each(
   Object.entries(READERS).flatMap(([reader, read]) =>
     UNREADABLE.map(([name, body]) => ({ reader, read, name, body })),
   ),
-)('a store that answers $name gives no $reader (36)', ({ read, body }) => {
+)('a store that answers $name gives no $reader (36.1)', ({ read, body }) => {
   expect(read({ status: 200, body: Buffer.from(body) })).toMatchObject(UNKNOWN)
 })
 
 test.each(UNREADABLE)(
-  'a store that answers 404 with %s has no answer about an entry (36)',
+  'a store that answers 404 with %s has no answer about an entry (36.1)',
   (_, body) => {
     const answer = { status: 404, body: Buffer.from(body) }
     expect(metadataIn(answer, NOW_MS)).toMatchObject(UNKNOWN)
@@ -153,7 +153,7 @@ test.each([
   expect(metadataIn(sent(200, around(data)), NOW_MS)).toMatchObject(UNKNOWN)
 })
 
-test('an entry of version 1 passes neither for metadata nor for data of version 2 (38.19)', () => {
+test('an entry of version 1 passes neither for metadata nor for data of version 2 (36.2)', () => {
   const lease = { lease_duration: 2_764_800 }
   expect(metadataIn(sent(200, around(metadata(), lease)), NOW_MS)).toMatchObject(UNKNOWN)
   const forged = { data: { a: 'b' }, metadata: { version: 1 } }
@@ -253,7 +253,7 @@ test.each([
   expect(dataOfVersion2In(sent(200, body))).toMatchObject(UNKNOWN)
 })
 
-test('an entry has as many values and levels as can be read in one turn (36)', () => {
+test('an entry has as many values and levels as can be read in one turn (36.1)', () => {
   const deep = (levels: number) => entry(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
   const long = (values: number) => entry(`{"a":[${'0,'.repeat(values)}0]}`)
   for (const body of [deep(61), long(199_990)])
@@ -267,7 +267,7 @@ test('an entry in another encoding than UTF-8 is refused, as its characters woul
   expect(dataOfVersion2In({ status: 200, body })).toMatchObject(UNKNOWN)
 })
 
-test('an entry of version 2 is none of version 1 (36.2, 38.19)', () => {
+test('an entry of version 2 is none of version 1 (36.2)', () => {
   const fault = { kind: 'fault', fault: expect.stringContaining('version 2') }
   expect(dataOfVersion1In(sent(200, entry('{"a":"b"}')))).toMatchObject(fault)
   expect(dataOfVersion1In(sent(200, WRONG_ENGINE))).toMatchObject(UNKNOWN)
