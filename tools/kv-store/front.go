@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ const (
 	// The server's own bound of a body.
 	maxBodyBytes = 32 << 20
 	tokenPaths   = "auth/token/"
+	mountPaths   = "sys/internal/ui/mounts/"
 	mergePatch   = "application/merge-patch+json"
 )
 
@@ -115,8 +117,8 @@ func (s *store) handle(r *http.Request, request *logical.Request) (*logical.Resp
 	if own, isOwn := strings.CutPrefix(path, tokenPaths); isOwn {
 		return s.handleOwn(caller, request, own)
 	}
-	if at, isAbout := strings.CutPrefix(path, mountPaths); isAbout && request.Operation == logical.ReadOperation {
-		return s.describe(caller, in, at)
+	if asked, isMount := strings.CutPrefix(path, mountPaths); isMount && request.Operation == logical.ReadOperation {
+		return in.describe(caller, asked)
 	}
 	// The path and policies of a token say the namespace, to which its engine is blind.
 	whole := in.path + path
@@ -141,6 +143,19 @@ func (s *store) handle(r *http.Request, request *logical.Request) (*logical.Resp
 	return answer, err
 }
 
+// describe says which engine a path leads to, to tokens that may do anything there.
+func (s *space) describe(caller token, path string) (*logical.Response, error) {
+	found, prefix := s.route(strings.TrimSuffix(path, "/") + "/")
+	if found == nil || !caller.reaches(s.path+prefix) {
+		return nil, logical.CodedError(http.StatusForbidden, fmt.Sprintf("preflight capability check returned 403, please ensure client's policies grant access to path %q", path))
+	}
+	return &logical.Response{Data: map[string]any{
+		"path":    prefix,
+		"type":    "kv",
+		"options": map[string]string{"version": found.version},
+	}}, nil
+}
+
 // nameOperation makes an update of what is not there a creation: policies tell them apart.
 func (m *mount) nameOperation(r *http.Request, request *logical.Request) error {
 	if request.Operation != logical.UpdateOperation {
@@ -158,6 +173,13 @@ func (m *mount) nameOperation(r *http.Request, request *logical.Request) error {
 
 func (t token) may(operation logical.Operation, path string) bool {
 	return t.root || (strings.HasPrefix(path, t.namespace) && allows(t.rules, operation, path))
+}
+
+// reaches says whether a rule of the token is for something below a mount.
+func (t token) reaches(mount string) bool {
+	return t.root || slices.ContainsFunc(t.rules, func(one rule) bool {
+		return strings.HasPrefix(one.Path, mount) && !slices.Contains(one.Capabilities, "deny")
+	})
 }
 
 // handleOwn serves what a token may ask about itself, in whatever namespace it asks.

@@ -26,6 +26,7 @@ var system = logical.StaticSystemView{DefaultLeaseTTLVal: leaseTTL, MaxLeaseTTLV
 type mount struct {
 	logical.Backend
 	storage *logical.InmemStorage
+	version string
 }
 
 // space is a namespace: each has all mounts, with storage of its own.
@@ -148,7 +149,7 @@ func newMount(at, version string, holding contents) (*mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &mount{Backend: backend, storage: storage}
+	made := &mount{Backend: backend, storage: storage, version: version}
 	return made, made.ready(ctx, version)
 }
 

@@ -99,6 +99,18 @@ describe("OpenBao's client takes it for a store (39)", () => {
     ])
   })
 
+  test('tells which engine a mount has (36.4)', async () => {
+    const mountOf = async (path: string) => store.ask('GET', `/v1/sys/internal/ui/mounts/${path}`)
+    expect(await mountOf('secret')).toMatchObject({
+      code: 200,
+      json: { data: { path: 'secret/', type: 'kv', options: { version: '2' } } },
+    })
+    expect(await mountOf('kv1/shop/database')).toMatchObject({
+      json: { data: { path: 'kv1/', options: { version: '1' } } },
+    })
+    expect((await mountOf('absent')).code).toBe(403)
+  })
+
   test('creating and replacing take different capabilities', async () => {
     const token = await store.makeToken({
       rules: [{ path: 'secret/data/shop/database', capabilities: ['create'] }],
