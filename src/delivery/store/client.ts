@@ -8,7 +8,7 @@ import {
   lookedUpTokenIn,
   metadataIn,
   renewedTokenIn,
-  type StoreAnswer,
+  type KvAnswer,
   type StoreBody,
   type TokenLife,
   writeFault,
@@ -148,12 +148,12 @@ function encodedPath(path: string, what: 'mount' | 'path'): string {
   throw new SecretStoreError('refused', `the ${what} has an empty segment, "." or ".."`, null)
 }
 
-function valueOrNull<Found>(answer: StoreAnswer<Found>, { status }: StoreBody): Found | null {
+function valueOrNull<Found>(answer: KvAnswer<Found>, { status }: StoreBody): Found | null {
   if (answer.kind === 'fault') throw faultOfAnswer(answer.fault, status)
   return answer.kind === 'missing' ? null : answer.value
 }
 
-function valueOf<Found>(answer: StoreAnswer<Found>, sent: StoreBody): Found {
+function valueOf<Found>(answer: KvAnswer<Found>, sent: StoreBody): Found {
   const value = valueOrNull(answer, sent)
   if (value === null) throw faultOfAnswer('has no answer', sent.status)
   return value

@@ -6,7 +6,7 @@ import { isList, isMap, type Json, type JsonMap, ownValue, parseJsonMap } from '
 import { parseTimestamp } from '../time.ts'
 
 /** What an answer says. */
-export type StoreAnswer<Found> =
+export type KvAnswer<Found> =
   | { readonly kind: 'found'; readonly value: Found }
   /** There is no such entry, or its current version is deleted or destroyed. */
   | { readonly kind: 'missing' }
@@ -67,11 +67,11 @@ const faulty = (fault: string): { readonly kind: 'fault'; readonly fault: string
   kind: 'fault',
   fault,
 })
-const found = <Found>(value: Found | null): StoreAnswer<Found> =>
+const found = <Found>(value: Found | null): KvAnswer<Found> =>
   value === null ? faulty(UNKNOWN_SHAPE) : { kind: 'found', value }
 
 /** `GET <mount>/metadata/<path>`. @param nowMs epoch milliseconds: a version may be deleted at a time to come */
-export function metadataIn(sent: StoreBody, nowMs: number): StoreAnswer<EntryMetadata> {
+export function metadataIn(sent: StoreBody, nowMs: number): KvAnswer<EntryMetadata> {
   const read = readable(sent.body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   if (sent.status === 404) return absent(read.answer, false)
@@ -98,7 +98,7 @@ function stateOf(version: Json | undefined, nowMs: number): EntryMetadata['state
 }
 
 /** `GET <mount>/data/<path>`. */
-export function dataOfVersion2In(sent: StoreBody): StoreAnswer<EntryData> {
+export function dataOfVersion2In(sent: StoreBody): KvAnswer<EntryData> {
   const read = readable(sent.body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer, text } = read
@@ -112,7 +112,7 @@ export function dataOfVersion2In(sent: StoreBody): StoreAnswer<EntryData> {
 }
 
 /** `GET <mount>/<path>` of version 1. */
-export function dataOfVersion1In(sent: StoreBody): StoreAnswer<EntryData> {
+export function dataOfVersion1In(sent: StoreBody): KvAnswer<EntryData> {
   const read = readable(sent.body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer, text } = read
@@ -127,7 +127,7 @@ export function dataOfVersion1In(sent: StoreBody): StoreAnswer<EntryData> {
 const NOT_VERSION_1 = 'has version 2 of the engine at this mount: leave out the version of the path'
 
 /** `POST <mount>/data/<path>` with check-and-set: the version that was written. */
-export function writtenIn({ status, body }: StoreBody): StoreAnswer<number | 'conflict'> {
+export function writtenIn({ status, body }: StoreBody): KvAnswer<number | 'conflict'> {
   const read = readable(body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer } = read
@@ -149,7 +149,7 @@ const refusedWrite = (answer: JsonMap, status: number): string =>
   hasError(answer, NO_MOUNT) ? MOUNT_MISSING : `refused the write: ${status}`
 
 /** `GET auth/token/lookup-self`. */
-export function lookedUpTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
+export function lookedUpTokenIn({ body }: StoreBody): KvAnswer<TokenLife> {
   const data = mapAt(readable(body)?.answer ?? {}, 'data')
   const ttl = countOf(ownValue(data, 'ttl'))
   const creationTtlSeconds = countOf(ownValue(data, 'creation_ttl'))
@@ -166,7 +166,7 @@ export function lookedUpTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
 }
 
 /** `POST auth/token/renew-self`. */
-export function renewedTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
+export function renewedTokenIn({ body }: StoreBody): KvAnswer<TokenLife> {
   const auth = mapAt(readable(body)?.answer ?? {}, 'auth')
   const ttlSeconds = countOf(ownValue(auth, 'lease_duration'))
   const { renewable } = auth
@@ -175,7 +175,7 @@ export function renewedTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
 }
 
 /** `GET sys/internal/ui/mounts/<mount>`: whether the mount is of version 2. */
-export function isVersion2In({ status, body }: StoreBody, mount: string): StoreAnswer<true> {
+export function isVersion2In({ status, body }: StoreBody, mount: string): KvAnswer<true> {
   const data = mapAt(readable(body)?.answer ?? {}, 'data')
   // The store answers for the mount that the path is in.
   if (status !== 200 || data['path'] !== `${mount}/`) return faulty(MOUNT_MISSING)
@@ -193,7 +193,7 @@ const MOUNT_MISSING = 'has no such mount: check --secret-store-mount and the nam
 function absent(
   answer: JsonMap,
   isData: boolean,
-): Exclude<StoreAnswer<never>, { readonly kind: 'found' }> {
+): Exclude<KvAnswer<never>, { readonly kind: 'found' }> {
   const errors = ownValue(answer, 'errors')
   if (isList(errors) && errors.length === 0) return { kind: 'missing' }
   if (hasError(answer, NO_MOUNT)) return faulty(MOUNT_MISSING)
