@@ -1,4 +1,4 @@
-// Calls to the store of secrets (contract 36): entries of its KV engine below one mount, and the token itself.
+// Calls to the store of secrets (contract 36.1): entries of its KV engine below one mount, and the token itself.
 import {
   dataOfVersion1In,
   dataOfVersion2In,
@@ -8,7 +8,7 @@ import {
   lookedUpTokenIn,
   metadataIn,
   renewedTokenIn,
-  type StoreAnswer,
+  type KvAnswer,
   type StoreBody,
   type TokenLife,
   writeFault,
@@ -16,11 +16,11 @@ import {
 } from '../../domain/store/store-answers.ts'
 import type { Resolve } from '../../runtime/address-guard.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { faultOfAnswer, StoreError } from './store-error.ts'
+import { faultOfAnswer, SecretStoreError } from './store-error.ts'
 import { createStoreHttp } from './store-http.ts'
 
 /** Settings of a client, and what it works with. */
-export interface StoreClientOptions {
+interface StoreClientOptions {
   /** The URL of the store; https, or http for a loopback host. */
   readonly address: string
   /** The store's own namespace; empty = none. */
@@ -38,7 +38,7 @@ export interface StoreClientOptions {
 }
 
 /**
- * Calls of one set of settings; a `path` is `<project>/<path>`. Each call ends within 10 seconds and throws StoreError. A write
+ * Calls of one set of settings; a `path` is `<project>/<path>`. Each call ends within 10 seconds and throws SecretStoreError. A write
  * whose answer is lost may have been carried out.
  */
 export interface StoreClient {
@@ -100,7 +100,8 @@ export function createStoreClient(options: StoreClientOptions): StoreClient {
         return valueOrNull(dataOfVersion2In(sent), sent)
       }
       const [project = ''] = path.split('/')
-      if (API_OF_VERSION_2.has(project)) throw new StoreError('refused', RESERVED_PROJECT, null)
+      if (API_OF_VERSION_2.has(project))
+        throw new SecretStoreError('refused', RESERVED_PROJECT, null)
       const sent = await http.get(below(path, ''), [200, 404])
       return valueOrNull(dataOfVersion1In(sent), sent)
     },
@@ -139,20 +140,20 @@ const API_OF_VERSION_2: ReadonlySet<string> = new Set([
 const RESERVED_PROJECT =
   'a project of this name has no entries of version 1: the name stands for others in version 2'
 
-/** The path for a URL. @throws StoreError for a path that a server could take for another one */
+/** The path for a URL. @throws SecretStoreError for a path that a server could take for another one */
 function encodedPath(path: string, what: 'mount' | 'path'): string {
   const segments = path.split('/')
   const isPlain = segments.every((one) => one !== '' && one !== '.' && one !== '..')
   if (isPlain && path.isWellFormed()) return segments.map(encodeURIComponent).join('/')
-  throw new StoreError('refused', `the ${what} has an empty segment, "." or ".."`, null)
+  throw new SecretStoreError('refused', `the ${what} has an empty segment, "." or ".."`, null)
 }
 
-function valueOrNull<Found>(answer: StoreAnswer<Found>, { status }: StoreBody): Found | null {
+function valueOrNull<Found>(answer: KvAnswer<Found>, { status }: StoreBody): Found | null {
   if (answer.kind === 'fault') throw faultOfAnswer(answer.fault, status)
   return answer.kind === 'missing' ? null : answer.value
 }
 
-function valueOf<Found>(answer: StoreAnswer<Found>, sent: StoreBody): Found {
+function valueOf<Found>(answer: KvAnswer<Found>, sent: StoreBody): Found {
   const value = valueOrNull(answer, sent)
   if (value === null) throw faultOfAnswer('has no answer', sent.status)
   return value

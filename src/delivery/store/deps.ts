@@ -53,7 +53,7 @@ export interface SyncRecord {
 }
 
 /** Called for each comparison, for platform_secret_store_syncs_total. */
-export interface SyncObserver {
+export interface StoreSyncObserver {
   compared(direction: StoreDirection, outcome: SyncOutcome): void
 }
 
@@ -66,7 +66,7 @@ export interface SyncDeps {
   readonly clientDeps: ClientDeps
   readonly store: StoreClient
   readonly events: EventRecorder
-  readonly observer: SyncObserver
+  readonly observer: StoreSyncObserver
   readonly clock: Clock
   readonly log: Log
 }

@@ -2,11 +2,11 @@
 import type { MetricName } from '../../api/metrics.ts'
 import { SYNC_OUTCOMES } from '../../domain/store/round-status.ts'
 import type { Instruments } from '../../runtime/metrics.ts'
-import type { SyncObserver } from './deps.ts'
+import type { StoreSyncObserver } from './deps.ts'
 
 /** The metrics of the store, with the observer of its syncs. */
 export interface StoreMetrics {
-  readonly store: SyncObserver & {
+  readonly store: StoreSyncObserver & {
     /** @param atMs epoch milliseconds since when a Secret is out of step; null = all are in step, or the store is off */
     readonly laggingSince: (atMs: number | null) => void
     /** @param atMs epoch milliseconds at which the token ends; null = it does not, or none is in use */

@@ -17,7 +17,7 @@ import {
   outOfStep,
 } from './result.ts'
 
-/** Reads the entry, and writes the Secret where it differs. @throws StoreError, StatusError, NoResponseError */
+/** Reads the entry, and writes the Secret where it differs. @throws SecretStoreError, StatusError, NoResponseError */
 export async function pull(
   found: ListedSecret,
   request: StoreRequest,

@@ -30,7 +30,7 @@ interface Push {
   readonly entry: EntryMetadata | null
 }
 
-/** Reads the entry's metadata, and writes it where it differs. @throws StoreError, StatusError, NoResponseError */
+/** Reads the entry's metadata, and writes it where it differs. @throws SecretStoreError, StatusError, NoResponseError */
 export async function push(
   found: ListedSecret,
   { path }: StoreRequest,

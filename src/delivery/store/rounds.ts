@@ -55,7 +55,7 @@ export async function syncInRounds(options: RoundOptions): Promise<void> {
 }
 
 /** A Secret with the project of its namespace. */
-interface Asking {
+interface AskingSecret {
   readonly found: ListedSecret
   readonly project: string
 }
@@ -70,8 +70,8 @@ function createRound(options: RoundOptions) {
   const listed = async (
     namespaces: ReadonlyMap<string, string>,
     direction: 'Push' | null,
-  ): Promise<readonly Asking[]> => {
-    const all: Asking[] = []
+  ): Promise<readonly AskingSecret[]> => {
+    const all: AskingSecret[] = []
     for (const [namespace, project] of namespaces) {
       if (signal.aborted) break
       await limited(async () => {
@@ -81,12 +81,12 @@ function createRound(options: RoundOptions) {
     }
     return all
   }
-  const recordOf = ({ found: { uid } }: Asking): SyncRecord => {
+  const recordOf = ({ found: { uid } }: AskingSecret): SyncRecord => {
     const known = records.get(uid) ?? newRecord()
     records.set(uid, known)
     return known
   }
-  const syncAll = (some: readonly Asking[]): Promise<readonly SyncOutcome[]> =>
+  const syncAll = (some: readonly AskingSecret[]): Promise<readonly SyncOutcome[]> =>
     inTurn(some, signal, (one) => sync(one.found, one.project, recordOf(one), options))
 
   return {
@@ -118,17 +118,17 @@ const newRecord = (): SyncRecord => ({
   retryMs: 0,
 })
 
-const isPush = ({ found: { labels = {} } }: Asking): boolean =>
+const isPush = ({ found: { labels = {} } }: AskingSecret): boolean =>
   labels[SECRET_STORE_LABEL] === 'Push'
 
-const hasChanged = ({ found }: Asking, record: SyncRecord | undefined): boolean =>
+const hasChanged = ({ found }: AskingSecret, record: SyncRecord | undefined): boolean =>
   record?.comparedVersion !== found.resourceVersion
 
 /** Works on all, AT_A_TIME at a time; ends early where the store is away. @returns outcomes, of the others `unreachable` */
 async function inTurn(
-  all: readonly Asking[],
+  all: readonly AskingSecret[],
   signal: AbortSignal,
-  act: (one: Asking) => Promise<SyncOutcome | null>,
+  act: (one: AskingSecret) => Promise<SyncOutcome | null>,
 ): Promise<readonly SyncOutcome[]> {
   const waiting = [...all]
   const outcomes: SyncOutcome[] = []

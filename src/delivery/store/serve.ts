@@ -5,7 +5,7 @@ import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { StoreStatus } from '../../domain/store/store-status.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { createStoreClient, type StoreClient } from './client.ts'
-import { StoreError } from './store-error.ts'
+import { SecretStoreError } from './store-error.ts'
 import type { SyncDeps } from './deps.ts'
 import type { SecretPlaces } from './listed-secrets.ts'
 import type { StoreMetrics } from './metrics.ts'
@@ -106,7 +106,7 @@ async function answerOf(store: StoreClient): Promise<Parameters<typeof roundStat
     await store.lookupToken()
     return 'answers'
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error
+    if (!(error instanceof SecretStoreError)) throw error
     return error.kind === 'unreachable' ? 'unreachable' : 'denied'
   }
 }

@@ -9,7 +9,7 @@ import type { Log } from '../../runtime/log.ts'
 import { followFiles, readFiles } from '../../serving/followed-files.ts'
 
 /** Options of followStoreSettings. */
-interface FollowOptions {
+interface StoreSettingsSources {
   /** Has Secret platform-settings-delivery, once the manager has written it. */
   readonly secrets: Store<FullObject<Secret>>
   readonly namespace: string
@@ -36,7 +36,7 @@ export interface FollowedStoreSettings {
 }
 
 /** Follows the Secret and the file. What can't be read stays as it was. */
-export function followStoreSettings(options: FollowOptions): FollowedStoreSettings {
+export function followStoreSettings(options: StoreSettingsSources): FollowedStoreSettings {
   const { secrets, namespace, environmentAddress, log } = options
   const listeners: (() => void)[] = []
   let shown = '{}'
@@ -67,7 +67,7 @@ export function followStoreSettings(options: FollowOptions): FollowedStoreSettin
 }
 
 function followCa(
-  { caFile, clock, log, signal }: FollowOptions,
+  { caFile, clock, log, signal }: StoreSettingsSources,
   changed: () => void,
 ): () => string | null {
   if (caFile === null) return () => null

@@ -10,8 +10,8 @@ import { AnswerTooLarge } from '../../runtime/http-client.ts'
 type StoreErrorKind = 'unreachable' | 'denied' | 'refused'
 
 /** A call to the store failed. */
-export class StoreError extends Error {
-  override readonly name = 'StoreError'
+export class SecretStoreError extends Error {
+  override readonly name = 'SecretStoreError'
   readonly kind: StoreErrorKind
   /** The status of the answer; null = there was none. */
   readonly code: number | null
@@ -24,14 +24,18 @@ export class StoreError extends Error {
 }
 
 /** The error of an answer with this fault, which is a clause such as `has no such mount`. */
-export const faultOfAnswer = (fault: string, code: number): StoreError =>
-  new StoreError('refused', `the store ${fault}`, code)
+export const faultOfAnswer = (fault: string, code: number): SecretStoreError =>
+  new SecretStoreError('refused', `the store ${fault}`, code)
 
 /** The error of an answer without data, by its status. */
-export function faultOfStatus(code: number): StoreError {
-  if (code === 403) return new StoreError('denied', DENIED, code)
+export function faultOfStatus(code: number): SecretStoreError {
+  if (code === 403) return new SecretStoreError('denied', DENIED, code)
   if (code >= 500 || BUSY.has(code))
-    return new StoreError('unreachable', `the store answered ${code}${AWAY[code] ?? ''}`, code)
+    return new SecretStoreError(
+      'unreachable',
+      `the store answered ${code}${AWAY[code] ?? ''}`,
+      code,
+    )
   const isRedirect = code >= 300 && code < 400
   return faultOfAnswer(`answered ${code}${isRedirect ? REDIRECT : ''}`, code)
 }
@@ -50,19 +54,19 @@ const AWAY: Readonly<Record<number, string>> = {
 }
 
 const REDIRECT =
-  ', which is not followed: secretStore.address must be that of the active node or of a load balancer before it'
+  ', which is not followed: secretStore.address must name the active node, or a load balancer before it'
 
 /** The error of a call without an answer. */
-export function faultOfCall(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
+export function faultOfCall(error: unknown): SecretStoreError {
+  if (error instanceof SecretStoreError) return error
   if (error instanceof AddressRefused)
-    return new StoreError('refused', `the host of secretStore.address ${error.fault}`, null)
+    return new SecretStoreError('refused', `the host of secretStore.address ${error.fault}`, null)
   if (error instanceof AnswerTooLarge)
-    return new StoreError('refused', `the store: ${error.message}`, null)
+    return new SecretStoreError('refused', `the store: ${error.message}`, null)
   const { code = '' } = error as NodeJS.ErrnoException
   const known = CODE.test(code) ? `: ${code}` : ''
   const hint = UNTRUSTED.test(code) ? UNTRUSTED_HINT : ''
-  return new StoreError('unreachable', `no answer of the store${known}${hint}`, null)
+  return new SecretStoreError('unreachable', `no answer of the store${known}${hint}`, null)
 }
 
 /** Codes of Node, such as ECONNREFUSED; other texts may quote the store. */

@@ -6,7 +6,7 @@ import { createAddressGuard, type Resolve } from '../../runtime/address-guard.ts
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
 import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { createHttpClient, type HttpAnswer, type HttpClient } from '../../runtime/http-client.ts'
-import { faultOfCall, faultOfStatus, StoreError } from './store-error.ts'
+import { faultOfCall, faultOfStatus, SecretStoreError } from './store-error.ts'
 
 /** An entry has 1 MiB at most; JSON around it takes as much again. */
 const MAX_BYTES = 2 * 1024 * 1024
@@ -30,7 +30,7 @@ interface StoreHttpOptions {
 /**
  * Asks below `/v1/`; `statuses` are those whose bodies mean something.
  *
- * @throws StoreError for every other status, and without an answer
+ * @throws SecretStoreError for every other status, and without an answer
  */
 interface StoreHttp {
   readonly get: (path: string, statuses: readonly number[]) => Promise<StoreBody>
@@ -58,9 +58,10 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
   const call = async (
     path: string,
     statuses: readonly number[],
-    send: (clients: StoreClients, sent: Sent) => Promise<HttpAnswer>,
+    send: (clients: StoreClients, sent: StoreRequestParts) => Promise<HttpAnswer>,
   ): Promise<StoreBody> => {
-    if ('fault' in base || clients === null) throw new StoreError('refused', faultIn(base), null)
+    if ('fault' in base || clients === null)
+      throw new SecretStoreError('refused', faultIn(base), null)
     const url = `${base.url.origin}${base.url.pathname.replace(/\/$/, '')}/v1/${path}`
     const sent = { url, headers, statuses, maxBytes: MAX_BYTES, withinMs: WITHIN_MS }
     const { status, body } = await send(clients, sent).catch((error: unknown) => {
@@ -73,19 +74,24 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
     get: (path, statuses) => call(path, statuses, ({ kept }, sent) => kept.get(sent)),
     post: async (path, value, statuses) => {
       const body = bodyOf(value)
-      const send = ({ kept }: StoreClients, sent: Sent): Promise<HttpAnswer> =>
+      const send = ({ kept }: StoreClients, sent: StoreRequestParts): Promise<HttpAnswer> =>
         kept.post({ ...sent, headers: postHeaders, body })
       return call(path, statuses, send)
     },
     postOnce: async (path, value, statuses) => {
       const body = bodyOf(value)
       const untilMs = clock.monotonicMs() + WITHIN_MS
-      const send = ({ single }: StoreClients, sent: Sent): Promise<HttpAnswer> =>
+      const send = ({ single }: StoreClients, sent: StoreRequestParts): Promise<HttpAnswer> =>
         withTimeout(clock, WITHIN_MS, (late) =>
           queue('', () => {
-            // Its caller has been told that nothing came of it.
-            late.throwIfAborted()
             const withinMs = untilMs - clock.monotonicMs()
+            // The caller has its error already: a write now would come as a surprise.
+            if (late.aborted || withinMs <= 0)
+              throw new SecretStoreError(
+                'unreachable',
+                'no connection to the store was free in time',
+                null,
+              )
             return single.post({ ...sent, headers: postHeaders, body, withinMs })
           }),
         )
@@ -100,7 +106,7 @@ interface StoreClients {
   readonly single: HttpClient
 }
 
-type Sent = Parameters<HttpClient['get']>[0]
+type StoreRequestParts = Parameters<HttpClient['get']>[0]
 
 function clientsTo(
   { protocol }: URL,
@@ -130,13 +136,13 @@ type StoreBase = { readonly url: URL } | { readonly fault: string }
 
 const faultIn = (base: StoreBase): string => ('fault' in base ? base.fault : '')
 
-/** What a header can have. */
+/** The characters of a header. */
 const HEADER_TEXT = /^[\x21-\x7e]*$/
 
 function baseOf({ address, token, namespace }: StoreHttpOptions): StoreBase {
   const url = URL.parse(address)
   if (url === null || !['http:', 'https:'].includes(url.protocol))
-    return { fault: 'secretStore.address is no URL of a server: write https://host:port' }
+    return { fault: 'secretStore.address does not name a server: write https://host:port' }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     return {
       fault: 'secretStore.address has a user, a query or a fragment: write https://host:port',
@@ -156,5 +162,5 @@ function baseOf({ address, token, namespace }: StoreHttpOptions): StoreBase {
 function bodyOf(value: object): Buffer {
   const body = Buffer.from(JSON.stringify(value))
   if (body.length <= MAX_BYTES) return body
-  throw new StoreError('refused', `the data take more than ${MAX_BYTES} bytes as JSON`, null)
+  throw new SecretStoreError('refused', `the data take more than ${MAX_BYTES} bytes as JSON`, null)
 }

@@ -6,7 +6,7 @@ import { NoResponseError, StatusError } from '../../kube/client/api-error.ts'
 import { regardingOf } from '../../kube/controller/object-writes.ts'
 import { recordTransitions } from '../../kube/event-recorder.ts'
 import { backoffMs } from '../../runtime/backoff.ts'
-import { StoreError } from './store-error.ts'
+import { SecretStoreError } from './store-error.ts'
 import type { ListedSecret, SyncDeps, SyncFault, SyncRecord } from './deps.ts'
 import { pull } from './pull.ts'
 import { push } from './push.ts'
@@ -68,7 +68,7 @@ const OUTCOMES = { unreachable: 'unreachable', denied: 'denied', refused: 'refus
 
 /** Errors of the store and of the API server; another one is a defect of this program. */
 function faultOf(error: unknown): SyncResult {
-  if (error instanceof StoreError) {
+  if (error instanceof SecretStoreError) {
     const reason = error.kind === 'refused' ? 'StoreContentRefused' : null
     return outOfStep(OUTCOMES[error.kind], reason, `${capitalised(error.message)}.`)
   }

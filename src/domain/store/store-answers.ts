@@ -1,4 +1,4 @@
-// What the store of secrets answers (contract 36): Vault's HTTP API of KV version 1 and 2, and of tokens. Each shape is checked, and
+// What the store of secrets answers (contract 36.3, 36.4): Vault's HTTP API of KV version 1 and 2, and of tokens. Each shape is checked, and
 // what has another one is a fault. A fault is a clause after "the store", and quotes nothing of the answer.
 import { rawMembers } from '../audit/raw-json.ts'
 import { exceedsBounds } from '../json/bounds.ts'
@@ -6,7 +6,7 @@ import { isList, isMap, type Json, type JsonMap, ownValue, parseJsonMap } from '
 import { parseTimestamp } from '../time.ts'
 
 /** What an answer says. */
-export type StoreAnswer<Found> =
+export type KvAnswer<Found> =
   | { readonly kind: 'found'; readonly value: Found }
   /** There is no such entry, or its current version is deleted or destroyed. */
   | { readonly kind: 'missing' }
@@ -49,7 +49,7 @@ const BOUNDS = { levels: 64, values: 200_000 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of an answer; null = it is no JSON object, or too large to be read in one turn. */
+/** The text of an answer; null = it holds another value than a JSON object, or more values than one turn can read. */
 function readable(body: Buffer): { readonly text: string; readonly answer: JsonMap } | null {
   if (exceedsBounds(body, BOUNDS)) return null
   try {
@@ -67,11 +67,11 @@ const faulty = (fault: string): { readonly kind: 'fault'; readonly fault: string
   kind: 'fault',
   fault,
 })
-const found = <Found>(value: Found | null): StoreAnswer<Found> =>
+const found = <Found>(value: Found | null): KvAnswer<Found> =>
   value === null ? faulty(UNKNOWN_SHAPE) : { kind: 'found', value }
 
 /** `GET <mount>/metadata/<path>`. @param nowMs epoch milliseconds: a version may be deleted at a time to come */
-export function metadataIn(sent: StoreBody, nowMs: number): StoreAnswer<EntryMetadata> {
+export function metadataIn(sent: StoreBody, nowMs: number): KvAnswer<EntryMetadata> {
   const read = readable(sent.body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   if (sent.status === 404) return absent(read.answer, false)
@@ -98,7 +98,7 @@ function stateOf(version: Json | undefined, nowMs: number): EntryMetadata['state
 }
 
 /** `GET <mount>/data/<path>`. */
-export function dataOfVersion2In(sent: StoreBody): StoreAnswer<EntryData> {
+export function dataOfVersion2In(sent: StoreBody): KvAnswer<EntryData> {
   const read = readable(sent.body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer, text } = read
@@ -112,7 +112,7 @@ export function dataOfVersion2In(sent: StoreBody): StoreAnswer<EntryData> {
 }
 
 /** `GET <mount>/<path>` of version 1. */
-export function dataOfVersion1In(sent: StoreBody): StoreAnswer<EntryData> {
+export function dataOfVersion1In(sent: StoreBody): KvAnswer<EntryData> {
   const read = readable(sent.body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer, text } = read
@@ -127,7 +127,7 @@ export function dataOfVersion1In(sent: StoreBody): StoreAnswer<EntryData> {
 const NOT_VERSION_1 = 'has version 2 of the engine at this mount: leave out the version of the path'
 
 /** `POST <mount>/data/<path>` with check-and-set: the version that was written. */
-export function writtenIn({ status, body }: StoreBody): StoreAnswer<number | 'conflict'> {
+export function writtenIn({ status, body }: StoreBody): KvAnswer<number | 'conflict'> {
   const read = readable(body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer } = read
@@ -136,7 +136,7 @@ export function writtenIn({ status, body }: StoreBody): StoreAnswer<number | 'co
   return faulty(refusedWrite(answer, status))
 }
 
-/** The engine's own words. Another error of check-and-set is no conflict: it comes again whatever the version. */
+/** The engine's own words. The engine has another error of check-and-set, which comes again whatever the version. */
 const OTHER_VERSION = 'check-and-set parameter did not match the current version'
 
 /** Why a write that was answered with an error was refused. */
@@ -149,7 +149,7 @@ const refusedWrite = (answer: JsonMap, status: number): string =>
   hasError(answer, NO_MOUNT) ? MOUNT_MISSING : `refused the write: ${status}`
 
 /** `GET auth/token/lookup-self`. */
-export function lookedUpTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
+export function lookedUpTokenIn({ body }: StoreBody): KvAnswer<TokenLife> {
   const data = mapAt(readable(body)?.answer ?? {}, 'data')
   const ttl = countOf(ownValue(data, 'ttl'))
   const creationTtlSeconds = countOf(ownValue(data, 'creation_ttl'))
@@ -166,7 +166,7 @@ export function lookedUpTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
 }
 
 /** `POST auth/token/renew-self`. */
-export function renewedTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
+export function renewedTokenIn({ body }: StoreBody): KvAnswer<TokenLife> {
   const auth = mapAt(readable(body)?.answer ?? {}, 'auth')
   const ttlSeconds = countOf(ownValue(auth, 'lease_duration'))
   const { renewable } = auth
@@ -175,7 +175,7 @@ export function renewedTokenIn({ body }: StoreBody): StoreAnswer<TokenLife> {
 }
 
 /** `GET sys/internal/ui/mounts/<mount>`: whether the mount is of version 2. */
-export function isVersion2In({ status, body }: StoreBody, mount: string): StoreAnswer<true> {
+export function isVersion2In({ status, body }: StoreBody, mount: string): KvAnswer<true> {
   const data = mapAt(readable(body)?.answer ?? {}, 'data')
   // The store answers for the mount that the path is in.
   if (status !== 200 || data['path'] !== `${mount}/`) return faulty(MOUNT_MISSING)
@@ -189,11 +189,11 @@ const NOT_VERSION_2 =
 const NO_MOUNT = 'no handler for route'
 const MOUNT_MISSING = 'has no such mount: check --secret-store-mount and the namespace'
 
-/** What a 404 means. @param isData whether it may be that of a deleted or destroyed version, which has metadata */
+/** What a 404 means. @param isData whether the answer may have the metadata of a deleted or destroyed version */
 function absent(
   answer: JsonMap,
   isData: boolean,
-): Exclude<StoreAnswer<never>, { readonly kind: 'found' }> {
+): Exclude<KvAnswer<never>, { readonly kind: 'found' }> {
   const errors = ownValue(answer, 'errors')
   if (isList(errors) && errors.length === 0) return { kind: 'missing' }
   if (hasError(answer, NO_MOUNT)) return faulty(MOUNT_MISSING)

@@ -21,11 +21,11 @@ export interface StoreRequest {
 }
 
 /** A request, or why a Secret has none: a sentence that says what would be right. */
-export type RequestOutcome =
+export type StoreRequestOutcome =
   | { readonly ok: true; readonly request: StoreRequest }
   | { readonly ok: false; readonly fault: string }
 
-const refused = (fault: string): RequestOutcome => ({ ok: false, fault })
+const refused = (fault: string): StoreRequestOutcome => ({ ok: false, fault })
 
 /** The project of a namespace; null = the namespace is no project's. */
 export const projectOf = (namespace: string, prefix: string): string | null =>
@@ -37,7 +37,7 @@ export const projectOf = (namespace: string, prefix: string): string | null =>
 export function storeRequestOf(
   { name, labels = {}, annotations = {} }: Pick<ObjectMeta, 'name' | 'labels' | 'annotations'>,
   project: string,
-): RequestOutcome {
+): StoreRequestOutcome {
   const direction = labels[SECRET_STORE_LABEL]
   if (direction !== 'Pull' && direction !== 'Push')
     return refused(`Label ${SECRET_STORE_LABEL} is neither Pull nor Push.`)
