@@ -18,9 +18,8 @@ const canary = plantCanary('token of the secret store')
 const SOON = { withinMs: 10_000 }
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-const storeWith = (tokenSecretRef: object, projectNamespacePrefix = 'p-'): Promise<void> =>
+const storeWith = (tokenSecretRef: object): Promise<void> =>
   settings.declare({
-    projectNamespacePrefix,
     secretStore: {
       enabled: true,
       address: 'https://vault.example.com',
