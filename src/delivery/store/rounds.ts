@@ -6,7 +6,7 @@ import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
 import { type SecretPlaces, labelledSecrets, projectNamespaces } from './listed-secrets.ts'
-import { sync } from './sync.ts'
+import { restingOutcome, sync } from './sync.ts'
 
 /** Options of syncInRounds. */
 export interface RoundOptions extends SyncDeps, SecretPlaces {
@@ -86,8 +86,20 @@ function createRound(options: RoundOptions) {
     records.set(uid, known)
     return known
   }
-  const syncAll = (some: readonly Asking[]): Promise<readonly SyncOutcome[]> =>
-    inTurn(some, signal, (one) => sync(one.found, one.project, recordOf(one), options))
+  const syncAll = async (some: readonly Asking[]): Promise<readonly SyncOutcome[]> => {
+    const nowMs = clock.nowMs()
+    const due: Asking[] = []
+    const resting: SyncOutcome[] = []
+    for (const one of some) {
+      const outcome = restingOutcome(one.found, recordOf(one), nowMs)
+      if (outcome === null) due.push(one)
+      else resting.push(outcome)
+    }
+    const tried = await inTurn(due, signal, (one) =>
+      sync(one.found, one.project, recordOf(one), options),
+    )
+    return [...resting, ...tried]
+  }
 
   return {
     /** Syncs all Secrets. */
@@ -115,6 +127,7 @@ const newRecord = (): SyncRecord => ({
   fault: null,
   comparedVersion: '',
   failures: 0,
+  told: '',
   retryMs: 0,
 })
 
@@ -123,6 +136,15 @@ const isPush = ({ found: { labels = {} } }: Asking): boolean =>
 
 const hasChanged = ({ found }: Asking, record: SyncRecord | undefined): boolean =>
   record?.comparedVersion !== found.resourceVersion
+
+/** Outcomes that only a store that answers has: others may come of the Secret or of the API server. */
+const ANSWERED: ReadonlySet<SyncOutcome> = new Set([
+  'unchanged',
+  'written',
+  'not_found',
+  'conflict',
+  'denied',
+])
 
 /** Works on all, AT_A_TIME at a time; ends early where the store is away. @returns outcomes, of the others `unreachable` */
 async function inTurn(
@@ -138,7 +160,8 @@ async function inTurn(
       const outcome = unreachable >= MOST_UNREACHABLE ? 'unreachable' : await act(one)
       if (outcome === null) continue
       outcomes.push(outcome)
-      unreachable = outcome === 'unreachable' ? unreachable + 1 : 0
+      if (outcome === 'unreachable') unreachable += 1
+      else if (ANSWERED.has(outcome)) unreachable = 0
     }
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, work))

@@ -81,7 +81,8 @@ const API_OF_VERSION_2: ReadonlySet<string> = new Set([
   'undelete',
 ])
 
-const LONGEST_PATH = 512
+/** Characters of a path below its project. */
+export const LONGEST_PATH = 512
 const SEGMENT = /^[A-Za-z0-9._-]+$/
 
 /** Why a text is no path in the store, as a clause; null = it is one. */
