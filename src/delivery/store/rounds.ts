@@ -2,6 +2,7 @@
 import { SECRET_STORE_LABEL } from '../../api/names.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { SyncOutcome } from '../../domain/store/round-status.ts'
+import { StatusError } from '../../kube/client/api-error.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
@@ -13,7 +14,7 @@ export interface RoundOptions extends SyncDeps, SecretPlaces {
   readonly settings: StoreSettings
   /** From 0 to below 1. */
   readonly random: () => number
-  /** Called after each round with how all Secrets ended. Must not reject. */
+  /** Called after each round with how all Secrets ended; `failed` for a namespace that can't be listed. Must not reject. */
   readonly ended: (outcomes: readonly SyncOutcome[]) => Promise<void>
 }
 
@@ -60,9 +61,19 @@ interface Asking {
   readonly project: string
 }
 
+/** What lists have shown. */
+interface Listed {
+  readonly asking: readonly Asking[]
+  /** Namespaces that could not be listed. */
+  readonly unread: ReadonlySet<string>
+}
+
+const idOf = ({ found: { namespace, uid } }: Asking): string => `${namespace}/${uid}`
+
 function createRound(options: RoundOptions) {
-  const { settings, clock, signal, ended } = options
+  const { settings, clock, log, signal, ended } = options
   const limited = createRateLimiter(clock, LISTS, signal)
+  /** By namespace and uid. */
   let records = new Map<string, SyncRecord>()
   /** Namespaces with Secrets that are pushed, as of the last round. */
   let pushing: ReadonlyMap<string, string> = new Map()
@@ -70,20 +81,26 @@ function createRound(options: RoundOptions) {
   const listed = async (
     namespaces: ReadonlyMap<string, string>,
     direction: 'Push' | null,
-  ): Promise<readonly Asking[]> => {
-    const all: Asking[] = []
+  ): Promise<Listed> => {
+    const asking: Asking[] = []
+    const unread = new Set<string>()
     for (const [namespace, project] of namespaces) {
       if (signal.aborted) break
-      await limited(async () => {
-        const secrets = await labelledSecrets(namespace, direction, options)
-        for (const found of secrets ?? []) all.push({ found, project })
-      })
+      try {
+        const secrets = await limited(() => labelledSecrets(namespace, direction, options))
+        for (const found of secrets ?? []) asking.push({ found, project })
+      } catch (err) {
+        // A Secret that the API server cannot decrypt fails the lists of its namespace for good: the others go on.
+        if (!(err instanceof StatusError)) throw err
+        log.warn({ err, namespace }, 'secrets of a namespace cannot be listed')
+        unread.add(namespace)
+      }
     }
-    return all
+    return { asking, unread }
   }
-  const recordOf = ({ found: { uid } }: Asking): SyncRecord => {
-    const known = records.get(uid) ?? newRecord()
-    records.set(uid, known)
+  const recordOf = (one: Asking): SyncRecord => {
+    const known = records.get(idOf(one)) ?? newRecord()
+    records.set(idOf(one), known)
     return known
   }
   const syncAll = async (some: readonly Asking[]): Promise<readonly SyncOutcome[]> => {
@@ -105,19 +122,23 @@ function createRound(options: RoundOptions) {
     /** Syncs all Secrets. */
     all: async (): Promise<void> => {
       const namespaces = await projectNamespaces(settings.projectPrefix, options)
-      const asking = await listed(namespaces, null)
-      const living = new Set(asking.map(({ found }) => found.uid))
-      records = new Map([...records].filter(([uid]) => living.has(uid)))
-      pushing = new Map(
-        asking.filter(isPush).map(({ found, project }) => [found.namespace, project]),
-      )
-      const outcomes = await syncAll(asking)
+      const { asking, unread } = await listed(namespaces, null)
+      const living = new Set(asking.map(idOf))
+      const isKept = (id: string): boolean =>
+        living.has(id) || unread.has(id.slice(0, id.indexOf('/')))
+      records = new Map([...records].filter(([id]) => isKept(id)))
+      pushing = new Map([
+        ...[...pushing].filter(([namespace]) => unread.has(namespace)),
+        ...asking.filter(isPush).map(({ found, project }) => [found.namespace, project] as const),
+      ])
+      const unknown = Array.from(unread, () => 'failed' as const)
+      const outcomes = [...unknown, ...(await syncAll(asking))]
       if (!signal.aborted) await ended(outcomes)
     },
     /** Syncs Secrets that are pushed and have changed. */
     pushed: async (): Promise<void> => {
-      const asking = await listed(pushing, 'Push')
-      await syncAll(asking.filter((one) => hasChanged(one, records.get(one.found.uid))))
+      const { asking } = await listed(pushing, 'Push')
+      await syncAll(asking.filter((one) => hasChanged(one, records.get(idOf(one)))))
     },
   }
 }
