@@ -30,6 +30,16 @@ async function pushedWorld(data = { user: 'ada' }): Promise<StoreWorld> {
   return world
 }
 
+/** Acts once, between the reads of the entry's metadata and of the Secret. */
+function afterMetadata({ server }: StoreWorld, act: () => void): void {
+  server.faultOf = ({ method }) => {
+    if (method !== 'GET') return null
+    server.faultOf = () => null
+    act()
+    return null
+  }
+}
+
 /** Both sides are in step, and stay so without a write, over rounds and after a restart. */
 async function expectAtRest(world: StoreWorld): Promise<void> {
   expect(world.store.content(PATH)).toEqual(world.data())
@@ -139,6 +149,7 @@ describe("somebody else's entry stays (36.4)", () => {
     { name: 'with a second version', before: ({ store }) => { store.put(PATH, FOREIGN); store.put(PATH, { user: 'ada' }) } },
     { name: 'deleted', before: ({ store }) => { store.put(PATH, FOREIGN); store.end(PATH, 'deleted') } },
     { name: 'destroyed', before: ({ store }) => { store.put(PATH, FOREIGN); store.end(PATH, 'destroyed') } },
+    { name: 'written after its metadata were read', before: (world) => afterMetadata(world, () => world.store.put(PATH, FOREIGN)) },
     { name: 'written between the two calls', before: ({ store }) => { store.before = ({ method }) => { if (method !== 'writeData') return; store.before = () => undefined; store.put(PATH, FOREIGN) } } },
   ])('$name: StoreConflict, and no write on either side', async ({ before }) => {
     const world = pushWorld({ user: 'ada' })
@@ -165,12 +176,13 @@ describe("somebody else's entry stays (36.4)", () => {
     { name: 'a version of others with the data is ours again', act: ({ store }) => store.put(PATH, { user: 'ada' }), outcome: 'written' },
     { name: 'a version of others that they have deleted stays', act: ({ store }) => { store.put(PATH, FOREIGN); store.end(PATH, 'deleted') }, outcome: 'conflict' },
     { name: 'an entry that another has taken over stays', act: (world) => { world.store.describe(PATH, OTHER); world.edit({ data: { user: 'eve' } }) }, outcome: 'conflict' },
+    { name: 'a version of others that comes after the metadata were read stays', act: (world) => { world.edit({ data: { user: 'eve' } }); afterMetadata(world, () => world.store.put(PATH, { user: 'ada', theirs: 'x' })) }, outcome: 'conflict' },
   ])('$name', async ({ act, outcome }) => {
     const world = await pushedWorld()
     act(world)
-    const content = world.store.content(PATH)
     expect(await world.sync()).toBe(outcome)
-    expect(world.store.content(PATH)).toEqual(content)
+    const content = world.store.content(PATH)
+    if (outcome === 'conflict') expect(content).not.toEqual(world.data())
     if (outcome === 'written') await expectAtRest(world)
   })
 

@@ -89,7 +89,14 @@ describe('Secrets that are not synced (36.4)', () => {
     secretFault(
       {
         ...(type === undefined ? {} : { type }),
-        metadata: { name: 'app', uid: 'uid', resourceVersion: '1', creationTimestamp: '', labels },
+        metadata: {
+          name: 'app',
+          namespace: 'p-shop',
+          uid: 'uid',
+          resourceVersion: '1',
+          creationTimestamp: '',
+          labels,
+        },
       },
       direction,
     )
