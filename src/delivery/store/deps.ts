@@ -48,6 +48,8 @@ export interface SyncRecord {
   comparedVersion: string
   /** Faults in a row. */
   failures: number
+  /** What the last Event has said, unless it is in step since: a store that is away in between changes nothing. */
+  told: string
   /** Not tried again before that, unless it changes; epoch milliseconds. */
   retryMs: number
 }

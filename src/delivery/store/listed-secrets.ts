@@ -1,6 +1,6 @@
 // Which Secrets ask for the store: those of project namespaces that let this process read them (contract 36.2).
 import { NAMESPACES, SECRETS, SECRET_STORE_LABEL } from '../../api/names.ts'
-import { projectOf } from '../../domain/store/stored-secret.ts'
+import { LONGEST_PATH, projectOf } from '../../domain/store/stored-secret.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { listPages } from '../../kube/client/list.ts'
@@ -72,7 +72,15 @@ type Texts = Readonly<Record<string, string>>
 const ofTheStore = (labels: Texts, annotations: Texts): { labels: Texts; annotations: Texts } => {
   const only = (texts: Texts): Texts =>
     Object.fromEntries(
-      Object.entries(texts).filter(([name]) => name.startsWith(SECRET_STORE_LABEL)),
+      Object.entries(texts)
+        .filter(([name]) => name.startsWith(SECRET_STORE_LABEL))
+        .map(([name, text]) => [name, cut(text)]),
     )
   return { labels: only(labels), annotations: only(annotations) }
 }
+
+/** A text that is too long for a path stays so. It is copied: a part of a string keeps the whole in memory. */
+const cut = (text: string): string =>
+  text.length <= LONGEST_PATH
+    ? text
+    : Buffer.from(text.slice(0, LONGEST_PATH + 1), 'utf16le').toString('utf16le')

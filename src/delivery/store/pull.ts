@@ -4,8 +4,8 @@ import type { Secret } from '../../api/objects.ts'
 import { ownedData } from '../../domain/claim/secret-view.ts'
 import { isSameContent, pulledData } from '../../domain/store/secret-content.ts'
 import type { EntryData } from '../../domain/store/store-answers.ts'
-import { type StoreRequest, secretFault } from '../../domain/store/stored-secret.ts'
-import { isRefusal } from '../../kube/client/api-error.ts'
+import { type StoreRequest, isSameRequest, secretFault } from '../../domain/store/stored-secret.ts'
+import { isRefusal, isTestFailed } from '../../kube/client/api-error.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
 import {
   CHANGED,
@@ -37,7 +37,7 @@ export async function pull(
   const digest = contentDigest(entry.content)
   const { name, namespace } = found
   const secret = await deps.client.get<Secret>(SECRETS, { name, namespace })
-  if (secret === null || secret.metadata.uid !== found.uid) return GONE
+  if (secret === null || !isSameRequest(secret.metadata, found)) return GONE
   const fault = secretFault(secret, 'Pull')
   if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
   const isHeld = isSameContent(ownedData(secret), pulled.content)
@@ -84,8 +84,8 @@ async function applied(
   try {
     return await client.apply<Secret>(SECRETS, object, 'pull')
   } catch (error) {
-    // Its words may quote the data.
-    if (isRefusal(error, true)) return `${error.code} ${error.reason}`
+    // Its words may quote the data. An apply has no test: a 422 that looks like one is a webhook's refusal.
+    if (isRefusal(error, true) || isTestFailed(error)) return `${error.code} ${error.reason}`
     return changedOr(error)
   }
 }

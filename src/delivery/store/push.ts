@@ -9,7 +9,7 @@ import {
   pushedContent,
 } from '../../domain/store/secret-content.ts'
 import type { EntryMetadata } from '../../domain/store/store-answers.ts'
-import { type StoreRequest, secretFault } from '../../domain/store/stored-secret.ts'
+import { type StoreRequest, isSameRequest, secretFault } from '../../domain/store/stored-secret.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
 import {
   CHANGED,
@@ -44,7 +44,7 @@ export async function push(
     return inStep('unchanged', known)
   const { name, namespace } = found
   const secret = await deps.client.get<Secret>(SECRETS, { name, namespace })
-  if (secret === null || secret.metadata.uid !== found.uid) return GONE
+  if (secret === null || !isSameRequest(secret.metadata, found)) return GONE
   const fault = secretFault(secret, 'Push')
   if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
   const pushed = pushedContent(secret)

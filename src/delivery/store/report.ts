@@ -1,8 +1,14 @@
 // The state of the store for the operator (contract 36.1), in a ConfigMap.
-import { CONFIG_MAPS, SECRET_STORE_STATUS_CONFIG_MAP, apiVersionOf } from '../../api/names.ts'
+import {
+  CONFIG_MAPS,
+  DELIVERY_FIELD_MANAGER,
+  SECRET_STORE_STATUS_CONFIG_MAP,
+  apiVersionOf,
+} from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { type StoreStatus, storeStatusText } from '../../domain/store/store-status.ts'
-import type { KubeClient } from '../../kube/client/client.ts'
+import { type KubeClient, claim } from '../../kube/client/client.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
 
 /** Why the ConfigMap is written, for metrics. */
 export const STORE_REPORT_REASONS = ['create', 'status'] as const
@@ -15,22 +21,26 @@ export const STORE_REPORT_REASONS = ['create', 'status'] as const
  */
 export async function reportStatus(
   status: StoreStatus | null,
-  client: KubeClient,
+  { client, clientDeps }: { readonly client: KubeClient; readonly clientDeps: ClientDeps },
   namespace: string,
 ): Promise<void> {
   const ref = { namespace, name: SECRET_STORE_STATUS_CONFIG_MAP }
-  const data = { status: storeStatusText(status) }
   const stored = await client.get<ConfigMap>(CONFIG_MAPS, ref)
+  const object = {
+    apiVersion: apiVersionOf(CONFIG_MAPS),
+    kind: CONFIG_MAPS.kind,
+    metadata: ref,
+    data: { status: storeStatusText(status) },
+  }
   if (stored === null) {
     if (status === null) return
-    const object = {
-      apiVersion: apiVersionOf(CONFIG_MAPS),
-      kind: CONFIG_MAPS.kind,
-      metadata: ref,
-      data,
-    }
-    await client.create(CONFIG_MAPS, object, 'create')
-  } else if (stored.data?.['status'] !== data.status) {
-    await client.replace(CONFIG_MAPS, { ...stored, data } as ConfigMap, 'status')
+    await claim(clientDeps, CONFIG_MAPS, object, {
+      manager: DELIVERY_FIELD_MANAGER,
+      reason: 'create',
+    })
+  } else if (stored.data?.['status'] !== object.data.status) {
+    const { uid, resourceVersion } = stored.metadata
+    const metadata = { ...ref, uid, resourceVersion }
+    await client.apply(CONFIG_MAPS, { ...object, metadata }, 'status')
   }
 }

@@ -5,7 +5,7 @@ import type { StoreContent } from '../../domain/store/secret-content.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { InStep, SyncFault } from './deps.ts'
 
-/** The Secret is not there any more. */
+/** The Secret is not there any more, or asks for something else: the next round sees what. */
 export const GONE = 'gone'
 /** The Secret has changed meanwhile, and is to be looked at again. */
 export const CHANGED = 'changed'

@@ -2,18 +2,19 @@
 import { SECRET_STORE_LABEL } from '../../api/names.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { SyncOutcome } from '../../domain/store/round-status.ts'
+import { StatusError } from '../../kube/client/api-error.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
 import { type SecretPlaces, labelledSecrets, projectNamespaces } from './listed-secrets.ts'
-import { sync } from './sync.ts'
+import { restingOutcome, sync } from './sync.ts'
 
 /** Options of syncInRounds. */
 export interface RoundOptions extends SyncDeps, SecretPlaces {
   readonly settings: StoreSettings
   /** From 0 to below 1. */
   readonly random: () => number
-  /** Called after each round with how all Secrets ended. Must not reject. */
+  /** Called after each round with how all Secrets ended; `failed` for a namespace that can't be listed. Must not reject. */
   readonly ended: (outcomes: readonly SyncOutcome[]) => Promise<void>
 }
 
@@ -60,9 +61,19 @@ interface AskingSecret {
   readonly project: string
 }
 
+/** What lists have shown. */
+interface Listed {
+  readonly asking: readonly AskingSecret[]
+  /** Namespaces that could not be listed. */
+  readonly unread: ReadonlySet<string>
+}
+
+const idOf = ({ found: { namespace, uid } }: AskingSecret): string => `${namespace}/${uid}`
+
 function createRound(options: RoundOptions) {
-  const { settings, clock, signal, ended } = options
+  const { settings, clock, log, signal, ended } = options
   const limited = createRateLimiter(clock, LISTS, signal)
+  /** By namespace and uid. */
   let records = new Map<string, SyncRecord>()
   /** Namespaces with Secrets that are pushed, as of the last round. */
   let pushing: ReadonlyMap<string, string> = new Map()
@@ -70,42 +81,64 @@ function createRound(options: RoundOptions) {
   const listed = async (
     namespaces: ReadonlyMap<string, string>,
     direction: 'Push' | null,
-  ): Promise<readonly AskingSecret[]> => {
-    const all: AskingSecret[] = []
+  ): Promise<Listed> => {
+    const asking: AskingSecret[] = []
+    const unread = new Set<string>()
     for (const [namespace, project] of namespaces) {
       if (signal.aborted) break
-      await limited(async () => {
-        const secrets = await labelledSecrets(namespace, direction, options)
-        for (const found of secrets ?? []) all.push({ found, project })
-      })
+      try {
+        const secrets = await limited(() => labelledSecrets(namespace, direction, options))
+        for (const found of secrets ?? []) asking.push({ found, project })
+      } catch (err) {
+        // A Secret that the API server cannot decrypt fails the lists of its namespace for good: the others go on.
+        if (!(err instanceof StatusError)) throw err
+        log.warn({ err, namespace }, 'secrets of a namespace cannot be listed')
+        unread.add(namespace)
+      }
     }
-    return all
+    return { asking, unread }
   }
-  const recordOf = ({ found: { uid } }: AskingSecret): SyncRecord => {
-    const known = records.get(uid) ?? newRecord()
-    records.set(uid, known)
+  const recordOf = (one: AskingSecret): SyncRecord => {
+    const known = records.get(idOf(one)) ?? newRecord()
+    records.set(idOf(one), known)
     return known
   }
-  const syncAll = (some: readonly AskingSecret[]): Promise<readonly SyncOutcome[]> =>
-    inTurn(some, signal, (one) => sync(one.found, one.project, recordOf(one), options))
+  const syncAll = async (some: readonly AskingSecret[]): Promise<readonly SyncOutcome[]> => {
+    const nowMs = clock.nowMs()
+    const due: AskingSecret[] = []
+    const resting: SyncOutcome[] = []
+    for (const one of some) {
+      const outcome = restingOutcome(one.found, recordOf(one), nowMs)
+      if (outcome === null) due.push(one)
+      else resting.push(outcome)
+    }
+    const tried = await inTurn(due, signal, (one) =>
+      sync(one.found, one.project, recordOf(one), options),
+    )
+    return [...resting, ...tried]
+  }
 
   return {
     /** Syncs all Secrets. */
     all: async (): Promise<void> => {
       const namespaces = await projectNamespaces(settings.projectPrefix, options)
-      const asking = await listed(namespaces, null)
-      const living = new Set(asking.map(({ found }) => found.uid))
-      records = new Map([...records].filter(([uid]) => living.has(uid)))
-      pushing = new Map(
-        asking.filter(isPush).map(({ found, project }) => [found.namespace, project]),
-      )
-      const outcomes = await syncAll(asking)
+      const { asking, unread } = await listed(namespaces, null)
+      const living = new Set(asking.map(idOf))
+      const isKept = (id: string): boolean =>
+        living.has(id) || unread.has(id.slice(0, id.indexOf('/')))
+      records = new Map([...records].filter(([id]) => isKept(id)))
+      pushing = new Map([
+        ...[...pushing].filter(([namespace]) => unread.has(namespace)),
+        ...asking.filter(isPush).map(({ found, project }) => [found.namespace, project] as const),
+      ])
+      const unknown = Array.from(unread, () => 'failed' as const)
+      const outcomes = [...unknown, ...(await syncAll(asking))]
       if (!signal.aborted) await ended(outcomes)
     },
     /** Syncs Secrets that are pushed and have changed. */
     pushed: async (): Promise<void> => {
-      const asking = await listed(pushing, 'Push')
-      await syncAll(asking.filter((one) => hasChanged(one, records.get(one.found.uid))))
+      const { asking } = await listed(pushing, 'Push')
+      await syncAll(asking.filter((one) => hasChanged(one, records.get(idOf(one)))))
     },
   }
 }
@@ -115,6 +148,7 @@ const newRecord = (): SyncRecord => ({
   fault: null,
   comparedVersion: '',
   failures: 0,
+  told: '',
   retryMs: 0,
 })
 
@@ -123,6 +157,15 @@ const isPush = ({ found: { labels = {} } }: AskingSecret): boolean =>
 
 const hasChanged = ({ found }: AskingSecret, record: SyncRecord | undefined): boolean =>
   record?.comparedVersion !== found.resourceVersion
+
+/** Outcomes that only a store that answers has: others may come of the Secret or of the API server. */
+const ANSWERED: ReadonlySet<SyncOutcome> = new Set([
+  'unchanged',
+  'written',
+  'not_found',
+  'conflict',
+  'denied',
+])
 
 /** Works on all, AT_A_TIME at a time; ends early where the store is away. @returns outcomes, of the others `unreachable` */
 async function inTurn(
@@ -138,7 +181,8 @@ async function inTurn(
       const outcome = unreachable >= MOST_UNREACHABLE ? 'unreachable' : await act(one)
       if (outcome === null) continue
       outcomes.push(outcome)
-      unreachable = outcome === 'unreachable' ? unreachable + 1 : 0
+      if (outcome === 'unreachable') unreachable += 1
+      else if (ANSWERED.has(outcome)) unreachable = 0
     }
   }
   await Promise.all(Array.from({ length: AT_A_TIME }, work))

@@ -114,11 +114,11 @@ async function answerOf(store: StoreClient): Promise<Parameters<typeof roundStat
 /** Writes the state, again and again until it is stored. */
 async function reported(
   status: StoreStatus | null,
-  { client, namespace, clock, log, signal }: StoreServing,
+  { client, clientDeps, namespace, clock, log, signal }: StoreServing,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      return await reportStatus(status, client, namespace)
+      return await reportStatus(status, { client, clientDeps }, namespace)
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'the state of the secret store cannot be stored')
       await sleep(clock, REPORT_AGAIN_MS, signal)

@@ -20,11 +20,19 @@ const BACK_OFF = { firstMs: 10_000, longestMs: 300_000 }
 /** One that others change again and again is looked at in the next round. */
 const MOST_TRIES = 3
 
+/** How a Secret has ended that failed a short time ago and is as it was, so that it is not tried again; null = it is to be tried. */
+export const restingOutcome = (
+  { resourceVersion }: ListedSecret,
+  { fault, comparedVersion, retryMs }: SyncRecord,
+  nowMs: number,
+): SyncOutcome | null =>
+  fault !== null && comparedVersion === resourceVersion && nowMs < retryMs ? fault.outcome : null
+
 /**
- * Syncs a Secret, unless it has failed a short time ago and is as it was.
+ * Syncs a Secret.
  *
  * @param project of its namespace
- * @returns how it ended, or has ended the last time; null = it is gone, or changes while it is synced
+ * @returns how it ended; null = it is gone, or changes while it is synced
  */
 export async function sync(
   found: ListedSecret,
@@ -32,9 +40,6 @@ export async function sync(
   record: SyncRecord,
   deps: SyncDeps,
 ): Promise<SyncOutcome | null> {
-  const { fault, comparedVersion, retryMs } = record
-  const isAsItWas = comparedVersion === found.resourceVersion
-  if (fault !== null && isAsItWas && deps.clock.nowMs() < retryMs) return fault.outcome
   const asked = storeRequestOf(found, project)
   const direction = asked.ok ? asked.request.direction : 'Pull'
   const result = asked.ok
@@ -47,6 +52,7 @@ export async function sync(
   if (result.inStep !== null) record.comparedVersion = result.inStep.secretVersion
   record.fault = null
   record.failures = 0
+  record.told = ''
   deps.observer.compared(direction, result.outcome)
   if (result.outcome === 'written')
     deps.log.info({ namespace: found.namespace, name: found.name, direction }, 'secret synced')
@@ -99,11 +105,12 @@ function failed(
   if (!isNew) return outcome
   const { namespace, name } = found
   log.warn({ namespace, name, direction, outcome, because: message }, 'secret not in step')
-  if (reason !== null)
-    recordTransitions(
-      [{ reason, note: message, discriminator: `${found.resourceVersion} ${nowMs}` }],
-      { regarding: regardingOf(SECRETS, found), normalReasons: [] },
-      events,
-    )
+  if (reason === null || record.told === message) return outcome
+  record.told = message
+  recordTransitions(
+    [{ reason, note: message, discriminator: `${found.resourceVersion} ${nowMs}` }],
+    { regarding: regardingOf(SECRETS, found), normalReasons: [] },
+    events,
+  )
   return outcome
 }

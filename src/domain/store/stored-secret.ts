@@ -58,6 +58,17 @@ export function storeRequestOf(
     : refused(`Annotation ${SECRET_STORE_PATH_ANNOTATION} ${fault}.`)
 }
 
+/** What a request is read from. */
+type RequestMeta = Pick<ObjectMeta, 'uid' | 'labels' | 'annotations'>
+
+/** Whether two readings are of the same Secret, which asks for the same. */
+export const isSameRequest = (one: RequestMeta, other: RequestMeta): boolean =>
+  one.uid === other.uid &&
+  one.labels?.[SECRET_STORE_LABEL] === other.labels?.[SECRET_STORE_LABEL] &&
+  [SECRET_STORE_PATH_ANNOTATION, SECRET_STORE_VERSION_ANNOTATION].every(
+    (name) => one.annotations?.[name] === other.annotations?.[name],
+  )
+
 /** First segments below a mount of version 2: read as version 1, they would lead to the entries of all projects. */
 const API_OF_VERSION_2: ReadonlySet<string> = new Set([
   'config',
@@ -70,7 +81,8 @@ const API_OF_VERSION_2: ReadonlySet<string> = new Set([
   'undelete',
 ])
 
-const LONGEST_PATH = 512
+/** Characters of a path below its project. */
+export const LONGEST_PATH = 512
 const SEGMENT = /^[A-Za-z0-9._-]+$/
 
 /** Why a text is no path in the store, as a clause; null = it is one. */

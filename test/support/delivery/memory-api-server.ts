@@ -211,6 +211,7 @@ export class MemoryApiServer {
     if (found === undefined) throw new Refusal(404, 'NotFound')
     if (method === 'GET') return found
     if (method === 'DELETE') return this.#delete(call, found)
+    if (method === 'PUT') return this.#replace(call, found)
     const result = patched(found, body as never)
     if (result === null) throw new Refusal(422, 'Invalid')
     return this.#keep(call, result)
@@ -264,6 +265,12 @@ export class MemoryApiServer {
         ? { ...found, status: sent.status }
         : applied(found, sent, manager)
     return this.#keep(call, result)
+  }
+
+  #replace(call: ServerCall, { metadata: { resourceVersion } }: SecretObject): SecretObject {
+    const sent = call.body as SecretObject
+    if (sent.metadata.resourceVersion !== resourceVersion) throw new Refusal(409, 'Conflict')
+    return this.#keep(call, sent)
   }
 
   #delete({ plural, body }: ServerCall, found: SecretObject): object {
@@ -324,7 +331,8 @@ function callOf({
     .split('/')
     .slice(pathname.startsWith('/apis/') ? 4 : 3)
     .map(decodeURIComponent)
-  const namespace = rest[0] === 'namespaces' ? rest.splice(0, 2)[1] : undefined
+  const isInNamespace = rest[0] === 'namespaces' && rest.length > 2
+  const namespace = isInNamespace ? rest.splice(0, 2)[1] : undefined
   const [plural = '', name, subresource] = rest
   return {
     method,
