@@ -276,7 +276,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     isNamespaced: false,
     apiGroups: [''],
     resources: ['namespaces'],
-    verbs: ['list', 'watch'],
+    verbs: ['list'],
   },
   {
     account: 'delivery',
@@ -314,7 +314,7 @@ export const SHIPPED_RULES: readonly ShippedRule[] = [
     apiGroups: [''],
     resources: ['configmaps'],
     resourceNames: ['platform-secret-store-status'],
-    verbs: ['get', 'create', 'update', 'patch'],
+    verbs: ['get', 'create', 'patch'],
   },
   {
     account: 'delivery',
