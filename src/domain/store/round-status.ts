@@ -73,16 +73,17 @@ export function roundStatus(
   const count = (...some: readonly SyncOutcome[]): number =>
     outcomes.filter((one) => some.includes(one)).length
   const inStep = outcomes.filter(isInStep).length
-  const hasAnswered = inStep + count('not_found', 'refused', 'conflict') > 0
+  // Some that failed by themselves rest, and were not asked for in this round: only one in step shows that the store serves.
+  const isServing = inStep > 0
   const isUnreachable = outcomes.length === 0 ? answer === 'unreachable' : count('unreachable') > 0
   const isDenied = outcomes.length === 0 ? answer === 'denied' : count('denied') > 0
-  if (!hasAnswered && isUnreachable)
+  if (!isServing && isUnreachable)
     return notReady(
       'Unreachable',
       'The store does not answer; every Secret and entry stays as it is.',
       notes,
     )
-  if (!hasAnswered && isDenied)
+  if (!isServing && isDenied)
     return notReady(
       'Denied',
       'The store refuses the token; every Secret and entry stays as it is.',

@@ -37,7 +37,7 @@ afterAll(async () => {
   await platform?.store[Symbol.asyncDispose]()
 })
 
-describe('a Secret that is pulled (36.3)', () => {
+describe.concurrent('a Secret that is pulled (36.3)', () => {
   test('gets the entry of its name, strings as they are and other JSON compact, and follows it', async () => {
     const { store } = platform
     const at = `${web.name}/database`
@@ -81,7 +81,7 @@ describe('a Secret that is pulled (36.3)', () => {
   })
 })
 
-describe('a Secret that is pushed (36.4)', () => {
+describe.concurrent('a Secret that is pushed (36.4)', () => {
   test('is in the entry with whose it is, and each change is a version', async () => {
     const { store } = platform
     await web.create('pushed', { direction: 'Push', path: 'ci/pushed', data: { key: 'one' } })
