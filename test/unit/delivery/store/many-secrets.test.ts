@@ -42,7 +42,7 @@ describe('2,000 Secrets (36.5)', () => {
   })
 })
 
-test('what is known of a Secret that is gone is forgotten (36.5)', async () => {
+test('the process forgets a Secret that is gone (36.5)', async () => {
   const world = new StoreWorld()
   world.namespace('p-shop')
   const secret = world.secret('Pull', { name: 'missing' })

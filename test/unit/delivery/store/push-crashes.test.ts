@@ -78,7 +78,7 @@ describe('a crash of the process while it pushes (36.4)', () => {
     )
   })
 
-  test('and others write a version after ours: it stays', async () => {
+  test('a version that others write after ours stays', async () => {
     const world = pushWorld({ user: 'ada' })
     await crashAfter('writeData', world)
     world.store.put(PATH, { theirs: 'x' })
@@ -86,7 +86,7 @@ describe('a crash of the process while it pushes (36.4)', () => {
     expect(world.store.content(PATH)).toEqual({ theirs: 'x' })
   })
 
-  test('and others write where ours would be: it stays', async () => {
+  test('a version that others write where ours would be stays', async () => {
     const world = pushWorld({ user: 'ada' })
     world.store.before = ({ method }) => {
       if (method === 'writeData') throw new Crash()

@@ -35,7 +35,7 @@ const SHORT = 'A syncInterval below 10s counts as 10s.'
 const ref = (parts: object) => ({ auth: { tokenSecretRef: { name: 'store-token', ...parts } } })
 
 describe('the settings (36.1)', () => {
-  test('as they stand', () => {
+  test('defaults fill what is not set', () => {
     expect(settingsOf()).toEqual({
       address: 'https://store',
       namespace: '',
