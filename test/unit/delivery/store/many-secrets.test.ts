@@ -5,7 +5,7 @@ const NAMESPACES = 4
 const EACH = 500
 
 /** 2,000 Secrets of four projects, each tenth of which is pushed. */
-function world(): StoreWorld {
+function manySecrets(): StoreWorld {
   const made = new StoreWorld()
   for (let project = 0; project < NAMESPACES; project += 1) {
     made.namespace(`p-${project}`)
@@ -23,7 +23,7 @@ function world(): StoreWorld {
 
 describe('2,000 Secrets (36.5)', () => {
   test('that do not change cost one read of metadata each in a round, and no write', async () => {
-    const many = world()
+    const many = manySecrets()
     const rounds = many.rounds()
     await many.clock.advance(20_000)
     expect(rounds.ended[0]?.every((outcome) => outcome === 'written')).toBe(true)

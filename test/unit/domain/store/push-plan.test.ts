@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/names.ts'
-import {
-  entryOwner,
-  planPush,
-  type PushPlan,
-  writtenVersion,
-} from '../../../../src/domain/store/push-plan.ts'
+import { entryOwner, planPush, writtenVersion } from '../../../../src/domain/store/push-plan.ts'
 import type { EntryMetadata } from '../../../../src/domain/store/store-answers.ts'
 
 const secret = (written?: string) => ({
@@ -14,6 +9,8 @@ const secret = (written?: string) => ({
   uid: 'uid-1',
   annotations: written === undefined ? {} : { [SECRET_STORE_WRITTEN_ANNOTATION]: written },
 })
+type PushPlan = ReturnType<typeof planPush>
+
 const planOf = (
   currentVersion: number,
   state: EntryMetadata['state'],
@@ -81,7 +78,7 @@ describe(`a push, in each of ${rows.length} states (36.4)`, () => {
         row.version === 1 &&
         row.state === 'live' &&
         ['absent', '0', '-1', '07', 'x', ''].includes(row.annotation)
-      expect(plan(row).kind, JSON.stringify(row)).toBe(isFirst ? 'compare' : 'conflict')
+      expect({ row, kind: plan(row).kind }).toEqual({ row, kind: isFirst ? 'compare' : 'conflict' })
     }
   })
 
@@ -90,14 +87,15 @@ describe(`a push, in each of ${rows.length} states (36.4)`, () => {
       const { version, state } = row
       const live = { kind: 'compare', cas: version, isOurs: isNamed(row) }
       const ended = isNamed(row) ? { kind: 'write', cas: version } : { kind: 'conflict' }
-      expect(plan(row), JSON.stringify(row)).toEqual(state === 'live' ? live : ended)
+      expect({ row, plan: plan(row) }).toEqual({ row, plan: state === 'live' ? live : ended })
     }
   })
 
   test('never writes without the condition that the version is the current one', () => {
     for (const row of rows) {
       const one = plan(row)
-      expect(one.kind === 'conflict' || one.cas === row.version, JSON.stringify(row)).toBe(true)
+      const cas = one.kind === 'conflict' ? row.version : one.cas
+      expect({ row, cas }).toEqual({ row, cas: row.version })
     }
   })
 })
