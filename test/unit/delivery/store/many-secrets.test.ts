@@ -57,7 +57,7 @@ test('the process forgets a Secret that is gone (36.5)', async () => {
   expect(world.events).toHaveLength(2)
 })
 
-test('lists wait for each other, ten in a second: 50 namespaces are no flood (36.5)', async () => {
+test('lists wait for each other, ten in a second: 50 namespaces do not flood it (36.5)', async () => {
   const world = new StoreWorld()
   for (let at = 0; at < 50; at += 1) world.namespace(`p-${at}`)
   const rounds = world.rounds()

@@ -97,7 +97,7 @@ describe('the entry becomes the data of the Secret (36.3)', () => {
     expect(world.data()).toEqual({ user: 'eve', more: 'y', theirs: 'kept' })
   })
 
-  test('a new version with the same data is no write', async () => {
+  test('a new version with the same data writes nothing', async () => {
     const world = await pulledWorld()
     world.store.put(PATH, { user: 'ada', pass: 'x' })
     expect(await world.counting(() => world.sync())).toEqual({

@@ -127,7 +127,7 @@ describe('the data of the Secret become the entry (36.4)', () => {
   })
 })
 
-describe("somebody else's entry stays (36.4)", () => {
+describe("another owner's entry stays (36.4)", () => {
   const FOREIGN = { theirs: 'x' }
   const OTHER = {
     'managed-by': 'management-operator',
@@ -257,7 +257,7 @@ describe('a Secret that changes (36.4)', () => {
     },
   )
 
-  test('was deleted and made again, as of a claim: it replaces what the first has pushed', async () => {
+  test('was deleted and made again, as a claim does: it replaces what the first has pushed', async () => {
     const world = await pushedWorld()
     world.secret('Push', { uid: 'uid-again', data: { user: 'eve' } })
     expect(await world.sync()).toBe('written')
@@ -310,7 +310,7 @@ describe('a Secret that changes (36.4)', () => {
   // biome-ignore format: a table
   test.each<{ readonly name: string; readonly data: Readonly<Record<string, string>>; readonly type?: string }>([
     { name: 'has no data', data: {} },
-    { name: 'has a type of ours', data: { a: 'x' }, type: 'management.platform.sh/key' },
+    { name: 'has a type of the platform', data: { a: 'x' }, type: 'management.platform.sh/key' },
     { name: 'is of Helm', data: { a: 'x' }, type: 'helm.sh/release.v1' },
     { name: 'is of a service account', data: { a: 'x' }, type: 'kubernetes.io/service-account-token' },
   ])('a Secret that $name is refused, and the entry stays', async ({ data, type }) => {
@@ -320,7 +320,7 @@ describe('a Secret that changes (36.4)', () => {
     expect(reasons(world)).toEqual(['StoreContentRefused'])
   })
 
-  test('to data that are no text is refused, and what was pushed stays', async () => {
+  test('to binary data is refused, and what was pushed stays', async () => {
     const world = await pushedWorld()
     const found = world.found()
     world.server.put('secrets', { ...found, data: { user: '/w==' } })

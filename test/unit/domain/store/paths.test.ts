@@ -19,7 +19,7 @@ const requestOf = (path: string, engine: '1' | '2', project = 'shop') =>
     project,
   )
 
-/** What would lead out of the project, or might where somebody decodes or cleans it once more. */
+/** What would lead out of the project, or might where a server decodes or cleans it once more. */
 // biome-ignore format: a table
 const ESCAPES = [
   // Steps up.
@@ -61,7 +61,7 @@ describe('a path leads to an entry of its project, or nowhere (36.2)', () => {
     }
   })
 
-  test.each(PATHS)('%j is a path', (path) => {
+  test.each(PATHS)('%j is accepted', (path) => {
     expect(requestOf(path, '2')).toEqual({
       ok: true,
       request: { direction: 'Pull', path: `shop/${path}`, engine: 2 },
@@ -81,7 +81,7 @@ describe('a path leads to an entry of its project, or nowhere (36.2)', () => {
   test('has 512 characters at most, and the fault says which rule it breaks', () => {
     expect(pathFault('a'.repeat(512))).toBeNull()
     expect(pathFault('a'.repeat(1_000_000))).toBe('has more than 512 characters')
-    expect(pathFault('..')).toContain('is no path')
+    expect(pathFault('..')).toContain('between them, none of them')
   })
 
   test('there are at least 60 escapes', () => {

@@ -22,7 +22,7 @@ const US = { 'managed-by': 'management-operator', namespace: 'p-shop', name: 'ap
 
 /** Whose custom metadata say the entry is, without its version. */
 const OWNERS: Readonly<Record<string, EntryMetadata['customMetadata']>> = {
-  nobody: {},
+  'no owner': {},
   'people who describe it': { team: 'x', namespace: 'p-shop', name: 'app' },
   us: US,
   'a Secret before of this name': { ...US, uid: 'uid-0' },
@@ -32,7 +32,7 @@ const OWNERS: Readonly<Record<string, EntryMetadata['customMetadata']>> = {
   'a program without a name': { ...US, 'managed-by': '' },
 }
 const ARE_OURS: ReadonlySet<string> = new Set(['us', 'a Secret before of this name'])
-const ARE_NOBODYS: ReadonlySet<string> = new Set(['nobody', 'people who describe it'])
+const ARE_NOBODYS: ReadonlySet<string> = new Set(['no owner', 'people who describe it'])
 
 const VERSIONS = [1, 2, 7]
 const STATES = ['live', 'deleted', 'destroyed'] as const
@@ -65,14 +65,14 @@ describe(`a push, in each of ${rows.length} states (36.4)`, () => {
     expect(plans.every(({ kind }) => kind === 'conflict')).toBe(true)
   })
 
-  test('never replaces data of an entry of nobody, whatever the annotation says', () => {
+  test('never replaces data of an entry of no owner, whatever the annotation says', () => {
     const plans = where(({ owner }) => ARE_NOBODYS.has(owner))
     expect(
       plans.every((one) => one.kind === 'conflict' || (one.kind === 'compare' && !one.isOurs)),
     ).toBe(true)
   })
 
-  test('compares a first version of nobody where no version was ever pushed: a crash leaves it so', () => {
+  test('compares a first version of no owner where no version was ever pushed: a crash leaves it so', () => {
     for (const row of rows.filter(({ owner }) => ARE_NOBODYS.has(owner))) {
       const isFirst =
         row.version === 1 &&

@@ -118,7 +118,7 @@ describe('the data of a Secret as an entry (36.4)', () => {
     { name: 'a character beyond the last', bytes: [0xf4, 0x90, 0x80, 0x80] },
     { name: 'UTF-16', bytes: [0xff, 0xfe, 0x61, 0x00] },
     { name: 'a keystore', bytes: [0x30, 0x82, 0x03, 0xff, 0x00] },
-  ])('$name is no text: none of it', ({ bytes }) => {
+  ])('$name refuses all of it', ({ bytes }) => {
     const data = { good: base64('secret'), bad: Buffer.from(bytes).toString('base64') }
     const pushed = pushedContent({ data })
     expect(pushed).toMatchObject({ ok: false, fault: expect.stringContaining('no UTF-8 text') })

@@ -51,7 +51,7 @@ describe('the settings (36.1)', () => {
   // biome-ignore format: a table
   test.each<{ readonly name: string; readonly settings: StoreSettings | null; readonly differs: object }>([
     { name: 'the address of the environment', settings: settingsOf({ address: '' }, 'p-', 'https://env'), differs: { address: 'https://env' } },
-    { name: 'an address goes before that of the environment', settings: settingsOf({}, 'p-', 'https://env'), differs: {} },
+    { name: "an address goes before the environment's", settings: settingsOf({}, 'p-', 'https://env'), differs: {} },
     { name: 'no address', settings: settingsOf({ address: '' }), differs: { address: null } },
     { name: 'a namespace of the store', settings: settingsOf({ namespace: 'team' }), differs: { namespace: 'team' } },
     { name: 'no token', settings: settingsOf({ auth: { token: '' } }), differs: { token: null } },
