@@ -4,7 +4,7 @@ import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/names.ts'
 import type { EntryMetadata } from './store-answers.ts'
 
 /** The next step of a push. */
-export type PushPlan =
+type PushPlan =
   /** Writes where the entry still has version `cas`; 0 = where there is none. */
   | { readonly kind: 'write'; readonly cas: number }
   /**
@@ -15,7 +15,7 @@ export type PushPlan =
   | { readonly kind: 'conflict' }
 
 /** The Secret that is pushed. */
-export type PushedSecret = Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'annotations'>
+type PushedSecret = Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'annotations'>
 
 const MANAGER = 'management-operator'
 

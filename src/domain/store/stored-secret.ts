@@ -21,7 +21,7 @@ export interface StoreRequest {
 }
 
 /** A request, or why a Secret has none: a sentence that says what would be right. */
-export type StoreRequestOutcome =
+type StoreRequestOutcome =
   | { readonly ok: true; readonly request: StoreRequest }
   | { readonly ok: false; readonly fault: string }
 

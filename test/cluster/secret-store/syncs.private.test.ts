@@ -116,7 +116,9 @@ describe.concurrent('a Secret that is pushed (36.4)', () => {
       data: { whose: 'another' },
       metadata: { version: 1 },
     })
-    expect((await platform.says('Partly')).message).toMatch(/\d+ of \d+ Secrets are not in step/)
+    expect((await platform.says('Partly')).message).toMatch(
+      /not in step with the store: \d+ of \d+;/,
+    )
   })
 
   test('may be that of a claim: the key is in the store, and nothing fights (36.2)', async () => {

@@ -7,7 +7,7 @@ import {
   SECRET_STORE_PATH_ANNOTATION,
 } from '../../../src/api/names.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from '../../../src/delivery/store/deps.ts'
-import { type RoundOptions, syncInRounds } from '../../../src/delivery/store/rounds.ts'
+import { syncInRounds } from '../../../src/delivery/store/rounds.ts'
 import { restingOutcome, sync } from '../../../src/delivery/store/sync.ts'
 import type { SyncOutcome } from '../../../src/domain/store/round-status.ts'
 import type { StoreContent } from '../../../src/domain/store/secret-content.ts'
@@ -215,7 +215,7 @@ export class StoreWorld {
   }
 
   /** Starts rounds, which end with the test. */
-  rounds(parts: Partial<RoundOptions> = {}): Rounds {
+  rounds(parts: Partial<Parameters<typeof syncInRounds>[0]> = {}): Rounds {
     const stopping = new AbortController()
     const ended: (readonly SyncOutcome[])[] = []
     const endedMs: number[] = []

@@ -18,7 +18,7 @@ const PATH = 'shop/deploy'
 function claimWorld() {
   const world = new DeliveryWorld({
     spec: { secret: { labels: { [SECRET_STORE_LABEL]: 'Push' } } },
-  } as never)
+  })
   const store = new MemoryStore(world.clock)
   const record = { ...NEW_RECORD }
   const deps = {

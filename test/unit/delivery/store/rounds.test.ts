@@ -68,7 +68,7 @@ describe('rounds (36.5)', () => {
     expect(writes).toEqual({ server: 0, store: 0 })
   })
 
-  test('and a restart of the process change nothing either', async () => {
+  test('a restart of the process changes nothing either', async () => {
     const world = worldWith(20)
     const first = world.rounds()
     await world.clock.advance(30_000)
@@ -171,7 +171,7 @@ describe('which Secrets are synced (36.2)', () => {
 })
 
 describe('a Secret that is pushed (36.5)', () => {
-  test('and changes is found within 5 seconds, one that is pulled in the next round', async () => {
+  test('a change is found within 5 seconds, one of an entry in the next round', async () => {
     const world = worldWith(1)
     world.secret('Push', { data: { user: 'ada' } })
     world.rounds()

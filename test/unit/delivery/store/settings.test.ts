@@ -98,7 +98,7 @@ describe('the settings of the store are followed (36.1)', () => {
 })
 
 describe('the authority of the store (36.1)', () => {
-  test('without a file, that of the system', () => {
+  test('the system has it where there is no file', () => {
     expect(followed().settings.ca()).toBeNull()
   })
 
