@@ -114,7 +114,8 @@ test('the role that an owner binds is less than admin, and one component alone b
     { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'patch'] },
   ])
   const everywhere = grantedRights([...SHIPPED, 'components/delivery-everywhere']).filter(
-    ({ account, resource }) => account === 'delivery' && resource === 'secrets',
+    ({ account, resource, namespace }) =>
+      account === 'delivery' && resource === 'secrets' && namespace === '',
   )
   expect(everywhere.map(({ verb }) => verb).toSorted()).toEqual(['create', 'get', 'list', 'patch'])
 })
