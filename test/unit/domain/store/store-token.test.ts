@@ -48,8 +48,8 @@ describe('the Secret that has the token (36.1)', () => {
     { name: 'a path of another namespace', ref: { ...REF, name: '../../kube-system/secrets/a' }, refused: 'a name that no Secret can have' },
     { name: 'a key with a line end', ref: { ...REF, key: 'a\nb' }, refused: 'a key that no Secret can have' },
   ])('is refused before it is read: $name', ({ ref, refused }) => {
-    const expected = refused === null ? null : expect.stringContaining(refused)
-    expect(refusedRef(ref, 'platform-manager-config')).toEqual(expected)
+    const fault = refusedRef(ref, 'platform-manager-config')
+    expect(fault ?? 'not refused').toContain(refused ?? 'not refused')
   })
 })
 
@@ -91,11 +91,9 @@ describe('its token (36.1)', () => {
     { name: 'a target', secret: secretWith(CANARY, { labels: { 'management.platform.sh/target': 'Cluster' } }), says: 'has a label of management.platform.sh' },
   ])('is read of $name', ({ secret, token = null, says }) => {
     const reading = readToken(REF, secret)
-    const fault = `Secret vault-token of tokenSecretRef ${says}`
-    expect(reading).toEqual({
-      token,
-      fault: says === undefined ? null : expect.stringContaining(fault),
-    })
+    const fault = says && `Secret vault-token of tokenSecretRef ${says}`
+    expect(reading.token).toBe(token)
+    expect(reading.fault ?? 'no fault').toContain(fault ?? 'no fault')
     expect(reading.fault ?? '').not.toContain('canary')
   })
 
