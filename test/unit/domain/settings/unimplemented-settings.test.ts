@@ -8,7 +8,6 @@ const conditionsOf = (settings: ConfigSettings) => unimplementedConditions(withD
 describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
-    { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
     { name: 'cost control', settings: { costControl: { enabled: true } }, paths: ['costControl.enabled'] },
     { name: 'the image builder', settings: { imageBuilder: { enabled: true } }, paths: ['imageBuilder.enabled'] },
     { name: 'the database', settings: { database: { enabled: true } }, paths: ['database.enabled'] },
@@ -20,8 +19,8 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
       paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.sidebarColor'] },
     { name: 'storage of the database', settings: { platformDB: { storageClass: 'fast' } }, paths: ['platformDB.storageClass'] },
     { name: 'a domain', settings: { devPodSubDomain: '*.workspace.a' }, paths: ['devPodSubDomain'] },
-    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { idpB: {} } },
-      paths: ['secretStore.enabled', 'costControl.enabled'] },
+    { name: 'several', settings: { imageBuilder: { enabled: true }, costControl: { enabled: true }, auth: { idpB: {} } },
+      paths: ['costControl.enabled', 'imageBuilder.enabled'] },
   ])('$name', ({ settings, paths }) => {
     expect(conditionsOf(settings)).toEqual([
       {
