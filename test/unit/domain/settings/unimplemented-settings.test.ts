@@ -38,7 +38,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
     { name: 'apps that sign people in through the platform', settings: { oidc: { enabled: true, clients: [{ name: 'a' }] } } },
     { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
-      projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
+      projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true, secretStore: { enabled: true } } },
     { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, sourceHostA: { clientId: 'c' }, sourceHostB: {}, idpA: {}, idpB: {}, saml: { ssoURL: 'https://a' }, connectors: [{ id: 'a', saml: {} }], password: {}, customHttpHeaders: { 'X-A': 'a' } },
       uiSettings: { logoURL: 'https://a/l.svg', legalTemplate: 'a', primaryColor: '#fff', accentColor: '#000' } } },
     { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },
