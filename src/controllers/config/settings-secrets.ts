@@ -11,7 +11,7 @@ import {
   gatewaySecretSettings,
   signInSecretSettings,
 } from '../../domain/settings/secret-settings.ts'
-import { type FollowedToken, tokenReadingFor } from '../../domain/store/store-token.ts'
+import { type KnownStoreToken, tokenReadingFor } from '../../domain/store/store-token.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 
 /** One of these Secrets. */
@@ -31,7 +31,7 @@ export interface SettingsSecret {
    *
    * @param storeToken what is known of the token of the secret store; null = nothing
    */
-  readonly textOf: (settings: ConfigSettings, storeToken: FollowedToken | null) => string | null
+  readonly textOf: (settings: ConfigSettings, storeToken: KnownStoreToken | null) => string | null
 }
 
 /** One of them, with its text in the cluster; null = it does not exist. */
@@ -85,7 +85,7 @@ export const settingsSecrets = (
   },
 ]
 
-function deliveryText(settings: ConfigSettings, storeToken: FollowedToken | null): string | null {
+function deliveryText(settings: ConfigSettings, storeToken: KnownStoreToken | null): string | null {
   const reading = tokenReadingFor(settings, storeToken)
   return reading && deliverySecretSettings(settings, reading.token)
 }
