@@ -1,10 +1,7 @@
 // The Secrets by which other processes get the settings that they need (contract 6.8).
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import {
-  DELIVERY_SETTINGS_SECRET,
-  GATEWAY_SETTINGS_SECRET,
-  SIGN_IN_SETTINGS_SECRET,
-} from '../../api/names.ts'
+import { GATEWAY_SETTINGS_SECRET, SIGN_IN_SETTINGS_SECRET } from '../../api/names.ts'
+import { DELIVERY_SETTINGS_SECRET } from '../../api/secret-store-names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import {
   deliverySecretSettings,

@@ -1,5 +1,5 @@
 // Rounds over all Secrets that ask for the store, and between them a look at those that are pushed (contract 36.5).
-import { SECRET_STORE_LABEL } from '../../api/names.ts'
+import { SECRET_STORE_LABEL } from '../../api/secret-store-names.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { SyncOutcome } from '../../domain/store/round-status.ts'
 import { StatusError } from '../../kube/client/api-error.ts'

@@ -1,5 +1,5 @@
 // The settings of the secret store, followed (contract 36.1).
-import { DELIVERY_SETTINGS_SECRET } from '../../api/names.ts'
+import { DELIVERY_SETTINGS_SECRET } from '../../api/secret-store-names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import { deliverySettingsIn } from '../../domain/settings/secret-settings.ts'
 import { type StoreSettings, storeSettingsOf } from '../../domain/store/store-settings.ts'

@@ -1,6 +1,6 @@
 // What a push does to an entry of the store (contract 36.4): it creates or replaces its own, and never anybody else's.
 import type { ObjectMeta } from '../../api/objects.ts'
-import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/names.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/secret-store-names.ts'
 import type { EntryMetadata } from './store-answers.ts'
 
 /** The next step of a push. */

@@ -46,7 +46,8 @@ export function tokenRefOf({ secretStore }: ConfigSettings): TokenRef | null {
   return name === undefined ? null : { name, key }
 }
 
-const SHORTEST_INTERVAL_MS = 10_000
+/** A shorter syncInterval counts as this. */
+export const SHORTEST_INTERVAL_MS = 10_000
 const DEFAULT_INTERVAL_MS = 60_000
 
 /** The time between two syncs that is kept to, in milliseconds: syncInterval, or 10 s if that is shorter. */

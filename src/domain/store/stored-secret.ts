@@ -1,11 +1,10 @@
 // What a Secret asks of the secret store, and which Secrets may ask (contract 36.2).
+import { CLAIM_LABEL, GROUP } from '../../api/names.ts'
 import {
-  CLAIM_LABEL,
-  GROUP,
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
-} from '../../api/names.ts'
+} from '../../api/secret-store-names.ts'
 import type { ObjectMeta, Secret } from '../../api/objects.ts'
 
 /** `Pull` = the entry's data go into the Secret, `Push` = the Secret's data go into the store. */

@@ -5,7 +5,7 @@ import {
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
   SECRET_STORE_WRITTEN_ANNOTATION,
-} from '../../../src/api/names.ts'
+} from '../../../src/api/secret-store-names.ts'
 import {
   secretData,
   type Condition,

@@ -1,7 +1,8 @@
 /** @module-tag no-retry */
 // Secrets of projects and entries of a real key-value engine, in step (contract 36).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CLAIM_LABEL, SECRET_STORE_LABEL } from '../../../src/api/names.ts'
+import { CLAIM_LABEL } from '../../../src/api/names.ts'
+import { SECRET_STORE_LABEL } from '../../../src/api/secret-store-names.ts'
 import { type OwnProcess, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

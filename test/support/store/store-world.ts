@@ -1,11 +1,11 @@
 // The delivery process between an API server and a store of secrets, both in memory, on a manual clock.
 import { onTestFinished } from 'vitest'
+import { DELIVERY_FIELD_MANAGER } from '../../../src/api/names.ts'
 import {
-  DELIVERY_FIELD_MANAGER,
   PUSH_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
-} from '../../../src/api/names.ts'
+} from '../../../src/api/secret-store-names.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from '../../../src/delivery/store/deps.ts'
 import { syncInRounds } from '../../../src/delivery/store/rounds.ts'
 import { restingOutcome, sync } from '../../../src/delivery/store/sync.ts'

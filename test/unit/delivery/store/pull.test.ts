@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { CLAIM_LABEL, DELIVERY_FIELD_MANAGER } from '../../../../src/api/names.ts'
 import {
-  CLAIM_LABEL,
-  DELIVERY_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_VERSION_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import { sync } from '../../../../src/delivery/store/sync.ts'
 import type { ServerFault } from '../../../support/delivery/memory-api-server.ts'
 import {

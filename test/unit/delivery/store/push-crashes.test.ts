@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/names.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
 import { type StoreWorld, pushWorld } from '../../../support/store/store-world.ts'
 
 const PATH = 'shop/app'

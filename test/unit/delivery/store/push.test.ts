@@ -3,7 +3,7 @@ import {
   PUSH_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_WRITTEN_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import { isSameContent } from '../../../../src/domain/store/secret-content.ts'
 import { type StoreWorld, atPath, pushWorld } from '../../../support/store/store-world.ts'
 

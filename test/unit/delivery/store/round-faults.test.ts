@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/names.ts'
+import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
 import type { SyncOutcome } from '../../../../src/domain/store/round-status.ts'
 import { NAMESPACE, StoreWorld, atPath } from '../../../support/store/store-world.ts'
 

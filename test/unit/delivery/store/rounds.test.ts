@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/names.ts'
+import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
 import { NAMESPACE, StoreWorld, storeSettings } from '../../../support/store/store-world.ts'
 
 /** A world with a namespace of a project. */

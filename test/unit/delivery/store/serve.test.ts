@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../../../src/api/names.ts'
+import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../../../src/api/secret-store-names.ts'
 import { serveStore } from '../../../../src/delivery/store/serve.ts'
 import { type StoreSettings } from '../../../../src/domain/store/store-settings.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
@@ -106,7 +106,7 @@ describe('the store is served by its settings (36.1)', () => {
     const world = new StoreWorld()
     let fails = 2
     world.server.faultOf = ({ method }) => {
-      if (method !== 'POST' || fails === 0) return null
+      if (method !== 'PATCH' || fails === 0) return null
       fails -= 1
       return { code: 500, reason: 'InternalError' }
     }

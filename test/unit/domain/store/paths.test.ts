@@ -3,7 +3,7 @@ import {
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import { pathFault, projectOf, storeRequestOf } from '../../../../src/domain/store/stored-secret.ts'
 
 const requestOf = (path: string, engine: '1' | '2', project = 'shop') =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/names.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
 import { entryOwner, planPush, writtenVersion } from '../../../../src/domain/store/push-plan.ts'
 import type { EntryMetadata } from '../../../../src/domain/store/store-answers.ts'
 

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { CLAIM_LABEL, EXPIRES_ANNOTATION, GROUP } from '../../../../src/api/names.ts'
 import {
-  CLAIM_LABEL,
-  EXPIRES_ANNOTATION,
-  GROUP,
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
   SECRET_STORE_WRITTEN_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import {
   isSameRequest,
   secretFault,
