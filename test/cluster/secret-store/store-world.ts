@@ -216,7 +216,7 @@ export async function startStorePlatform(
         async () => {
           const { status } = await settings.read()
           const found = findCondition(status?.conditions ?? [], 'SecretStoreReady')
-          if (found?.reason === reason) return found as Condition
+          if (found?.reason === reason) return found
           throw new Error(JSON.stringify(found))
         },
         AFTER_A_ROUND,

@@ -48,6 +48,7 @@ describe.concurrent('a Secret that is pulled (36.3)', () => {
     await web.has('database', first)
     await store.put(at, { user: 'grace' })
     await web.has('database', { user: 'grace', mine: 'kept' })
+    expect((await web.read('database'))?.type).toBe('Opaque')
   })
 
   test('keeps its last data when the version is deleted, and says so', async () => {

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { CLAIM_LABEL, DELIVERY_FIELD_MANAGER } from '../../../../src/api/names.ts'
-import {} from '../../../../src/api/secret-store-names.ts'
 import {
+  PUSH_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_WRITTEN_ANNOTATION,
 } from '../../../../src/api/secret-store-names.ts'
 import { sync } from '../../../../src/delivery/store/sync.ts'
-import { PUSH_FIELD_MANAGER } from '../../../../src/api/names.ts'
 import { createClient } from '../../../../src/kube/client/client.ts'
 import { DeliveryWorld, expectDelivered } from '../../../support/delivery/delivery-world.ts'
 import { MemoryStore } from '../../../support/store/memory-store.ts'

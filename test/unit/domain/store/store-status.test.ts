@@ -9,9 +9,9 @@ import {
 } from '../../../../src/domain/store/round-status.ts'
 import { type StoreSettings, storeSettingsOf } from '../../../../src/domain/store/store-settings.ts'
 import { storeStatusIn, storeStatusText } from '../../../../src/domain/store/store-status.ts'
-import type { DeliverySettings } from '../../../../src/domain/settings/secret-settings.ts'
+import type { DeliveryProcessSettings } from '../../../../src/domain/settings/secret-settings.ts'
 
-type SecretStore = NonNullable<DeliverySettings['secretStore']>
+type SecretStore = NonNullable<DeliveryProcessSettings['secretStore']>
 
 const settingsOf = (
   secretStore: SecretStore = {},
