@@ -101,7 +101,7 @@ function createRound(options: RoundOptions) {
   const limited = createRateLimiter(clock, LISTS, signal)
   /** By namespace and uid. */
   let records = new Map<string, SyncRecord>()
-  /** Namespaces with Secrets that are pushed, as of the last round. */
+  /** Namespaces in which the last round found Secrets to push. */
   let pushing: ReadonlyMap<string, string> = new Map()
 
   const listed = (namespaces: ReadonlyMap<string, string>, direction: 'Push' | null) =>

@@ -9,7 +9,7 @@ type PushPlan =
   | { readonly kind: 'write'; readonly cas: number }
   /**
    * The data have to be compared. Where they differ, `isOurs` says whether the version is one that was pushed, and is replaced;
-   * else somebody else's stands there.
+   * else it is another's.
    */
   | { readonly kind: 'compare'; readonly cas: number; readonly isOurs: boolean }
   | { readonly kind: 'conflict' }
@@ -33,7 +33,7 @@ export const entryOwner = (
   version: String(version),
 })
 
-/** The version that annotation `secret-store-written` names; null = none, or the text is no version. */
+/** The version that annotation `secret-store-written` names; null = none, or a text of another form. */
 export function writtenVersion({
   annotations = {},
 }: Pick<ObjectMeta, 'annotations'>): number | null {

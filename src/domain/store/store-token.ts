@@ -1,5 +1,5 @@
-// The token of the secret store in a Secret of the platform namespace (contract 36.1). Whoever may write the Config names that
-// Secret and also the address that gets its token, so the operator reads no Secret of the platform itself (threats K10).
+// The token of the secret store in a Secret of the platform namespace (contract 36.1). An editor of the Config names
+// that Secret and also the address that gets its token, so the operator reads no Secret of the platform itself (threats K10).
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import {
   APP_SIGNING_KEYS_SECRET,
