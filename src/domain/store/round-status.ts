@@ -38,7 +38,7 @@ export function missingStatus(settings: StoreSettings): StoreStatus | null {
   if (address === null)
     return notReady(
       'AddressMissing',
-      'Set secretStore.address, or VAULT_ADDR in the environment of the delivery process.',
+      'Set secretStore.address, or the variable VAULT_ADDR of the delivery process, to the URL of the store.',
       notes,
     )
   if (token !== null) return null
