@@ -24,6 +24,7 @@ import {
   stringOf,
   stringsOf,
 } from '../json/json.ts'
+import { finalizersOf } from '../shared-metadata.ts'
 import { parseTimestamp } from '../time.ts'
 
 /** The access key that a claim asks for. */
@@ -134,7 +135,7 @@ export function claimOf({ metadata, spec: given, status }: AccessKeyClaim): Clai
     generation: metadata.generation ?? 0,
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     isDeleting: metadata.deletionTimestamp !== undefined,
-    finalizers: metadata.finalizers ?? [],
+    finalizers: finalizersOf(metadata),
     key: keyOf(metadata, fieldsOf(spec.key)),
     token: isAbsent(spec.token) ? null : tokenOf(fieldsOf(spec.token), isMap(spec.token)),
     rotateAfterSeconds:
