@@ -53,9 +53,8 @@ USER 65532:65532
 # Node is process 1, so a signal reaches it. Its heap follows the container's memory limit: by itself it
 # takes 259 MiB under any small limit and is killed there, and half of a large one.
 # SIGUSR1 opens no inspector, no object reaches its prototype by a field, and no text becomes code.
-# The space of new objects stays at 3 x 2 MiB, and glibc gives back what it frees, 10 MB after the start. Its threads share
-# one arena: what one has freed serves the others, 4 to 7 MB.
-ENV MALLOC_TRIM_THRESHOLD_=131072 MALLOC_ARENA_MAX=1
+# The space of new objects stays at 3 x 2 MiB, and glibc gives back what it frees, 10 MB after the start.
+ENV MALLOC_TRIM_THRESHOLD_=131072
 ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size-percentage=75", "--disable-sigusr1", "--disable-proto=delete", \
             "--disallow-code-generation-from-strings", "--max-semi-space-size=2", "/app/src/main.js"]
 CMD ["--help"]
