@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { roundStatus } from '../../../../src/domain/store/round-status.ts'

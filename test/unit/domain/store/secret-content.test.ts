@@ -121,7 +121,7 @@ describe('the data of a Secret as an entry (36.4)', () => {
   ])('$name refuses all of it', ({ bytes }) => {
     const data = { good: base64('secret'), bad: Buffer.from(bytes).toString('base64') }
     const pushed = pushedContent({ data })
-    expect(pushed).toMatchObject({ ok: false, fault: expect.stringContaining('no UTF-8 text') })
+    expect(pushed).toMatchObject({ ok: false, fault: expect.stringContaining('not UTF-8 text') })
     expect(JSON.stringify(pushed)).not.toContain('secret')
   })
 
