@@ -2,10 +2,10 @@
 // compiler takes memory and time at each start that no installation pays.
 import { join } from 'node:path'
 import { useBundledProgram } from '../tools/bundle/bundle.ts'
+import { IMAGE_VARIABLES } from '../tools/node-flags.ts'
 
 /** Makes it in .bench. All processes of the program that start from now on run it. */
 export async function useShippedProgram(): Promise<void> {
   await useBundledProgram(join(import.meta.dirname, '../.bench/program'))
-  // As the Dockerfile has it.
-  process.env['MALLOC_TRIM_THRESHOLD_'] = '131072'
+  Object.assign(process.env, IMAGE_VARIABLES)
 }

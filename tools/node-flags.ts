@@ -9,3 +9,9 @@ export const NODE_FLAGS = [
   '--disallow-code-generation-from-strings',
   '--max-semi-space-size=2',
 ] as const
+
+/** The variables of the image: glibc gives back what is free. */
+export const IMAGE_VARIABLES = { MALLOC_TRIM_THRESHOLD_: '131072' } as const
+
+/** How much of the container's memory limit the heap may take, in percent, as the Dockerfile has it. */
+export const HEAP_PERCENTAGE = 75

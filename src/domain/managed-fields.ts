@@ -8,6 +8,7 @@ import {
   isMap,
   mapFromEntries,
   ownValue,
+  passing,
 } from './json/json.ts'
 
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
@@ -44,7 +45,7 @@ export function ownedFieldsOf(
       ) !== undefined,
     conditions: (all) =>
       Array.isArray(all)
-        ? all.filter(isCondition).filter((condition) => ownsEveryField(fields, condition))
+        ? passing(all, (one) => isCondition(one) && ownsEveryField(fields, one))
         : [],
   }
 }

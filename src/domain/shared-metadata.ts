@@ -1,5 +1,5 @@
 // Metadata that access keys and tokens share: their owner, and whether they are kept after their expiry.
-import { ACCESS_KEYS, EXPIRED_ANNOTATION, GROUP } from '../api/names.ts'
+import { ACCESS_KEYS, EXPIRED_ANNOTATION, GROUP, REVOKE_FINALIZER } from '../api/names.ts'
 import type { ObjectMeta, OwnerReference } from '../api/objects.ts'
 import { isMap } from './json/json.ts'
 
@@ -20,8 +20,14 @@ export interface CredentialObject {
   readonly ownerRef: KeyRef | null
 }
 
-/** One empty list for all objects without finalizers, to save memory. */
-const NO_FINALIZERS: readonly string[] = []
+/** One list for all objects with the same finalizers, to save memory: almost all have ours alone, or none. */
+const KNOWN_FINALIZERS: readonly (readonly string[])[] = [[REVOKE_FINALIZER], []]
+
+/** The finalizers of an object; empty when it has none. */
+export const finalizersOf = ({ finalizers = [] }: ObjectMeta): readonly string[] =>
+  KNOWN_FINALIZERS.find(
+    (known) => known.length === finalizers.length && known[0] === finalizers[0],
+  ) ?? finalizers
 
 /** Reads the shared metadata of a key or token. */
 export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
@@ -30,7 +36,7 @@ export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   resourceVersion: metadata.resourceVersion,
   generation: metadata.generation ?? 0,
   isDeleting: metadata.deletionTimestamp !== undefined,
-  finalizers: metadata.finalizers ?? NO_FINALIZERS,
+  finalizers: finalizersOf(metadata),
   onExpiry: onExpiryOf(metadata),
   isTracked: isAppliedByGitOps(metadata),
   ownerRef: owningKeyOf(metadata),

@@ -4,7 +4,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { NODE_FLAGS } from '../../tools/node-flags.ts'
+import { IMAGE_VARIABLES, NODE_FLAGS } from '../../tools/node-flags.ts'
 import { tether } from '../../tools/tether.ts'
 import { eventually } from './eventually.ts'
 
@@ -179,7 +179,7 @@ export interface RunResult {
   readonly stderr: string
 }
 
-const KEPT = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'MALLOC_TRIM_THRESHOLD_']
+const KEPT = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', ...Object.keys(IMAGE_VARIABLES)]
 
 /** Variables of a test's child processes: what they need to run, and what the test adds. */
 export function cleanEnv(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {

@@ -156,6 +156,10 @@ env:
     fieldRef:
       fieldPath: metadata.name
 {{- end }}
+{{- if eq .component "delivery" }}
+- name: MALLOC_ARENA_MAX
+  value: "1"
+{{- end }}
 {{ include "management-operator.probes" . }}
 {{- with .values.resources }}
 resources:

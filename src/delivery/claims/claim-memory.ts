@@ -33,6 +33,9 @@ export interface ClaimRecord {
   publishedKeyID: string | null
 }
 
+/** One set for all claims, to save memory. */
+const NONE: ReadonlySet<string> = new Set()
+
 /** The memory of all claims, by their uids: a claim of the same name that is made later starts with an empty record. */
 export class ClaimMemory {
   readonly #records = new Map<string, ClaimRecord>()
@@ -47,7 +50,7 @@ export class ClaimMemory {
       fault: null,
       labelled: null,
       rendering: null,
-      abandoned: new Set(),
+      abandoned: NONE,
       publishedKeyID: null,
     }
     this.#records.set(uid, record)

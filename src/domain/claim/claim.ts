@@ -13,15 +13,18 @@ import type { Scope } from '../../api/scope.gen.ts'
 import { isDnsSubdomain } from '../dns-name.ts'
 import {
   type Untyped,
+  entriesPassing,
   fieldsOf,
   isAbsent,
   isMap,
   isStringOrAbsent,
+  passing,
   scopeOf,
   secondsOf,
   stringOf,
   stringsOf,
 } from '../json/json.ts'
+import { finalizersOf } from '../shared-metadata.ts'
 import { parseTimestamp } from '../time.ts'
 
 /** The access key that a claim asks for. */
@@ -132,7 +135,7 @@ export function claimOf({ metadata, spec: given, status }: AccessKeyClaim): Clai
     generation: metadata.generation ?? 0,
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     isDeleting: metadata.deletionTimestamp !== undefined,
-    finalizers: metadata.finalizers ?? [],
+    finalizers: finalizersOf(metadata),
     key: keyOf(metadata, fieldsOf(spec.key)),
     token: isAbsent(spec.token) ? null : tokenOf(fieldsOf(spec.token), isMap(spec.token)),
     rotateAfterSeconds:
@@ -212,10 +215,9 @@ const withoutReserved = (
   texts: Readonly<Record<string, string>>,
   open: readonly string[],
 ): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(texts).filter(
-      ([name]) => open.includes(name) || !RESERVED.some((one) => name.includes(one)),
-    ),
+  entriesPassing(
+    texts,
+    (name) => open.includes(name) || !RESERVED.some((one) => name.includes(one)),
   )
 
 /** The value of annotation `rotate`, as far as status.lastRotate has room for it; null = there is none. */
@@ -239,7 +241,7 @@ function publishedOf(status: unknown): PublishedClaim {
     ...(isMap(previous) ? { previous: textsOf(previous) } : {}),
     ...(isMap(token) ? { token: textsOf(token) } : {}),
     ...(typeof observedGeneration === 'number' ? { observedGeneration } : {}),
-    conditions: Array.isArray(conditions) ? conditions.filter(isCondition) : [],
+    conditions: Array.isArray(conditions) ? passing<Condition>(conditions, isCondition) : [],
   }
 }
 
@@ -250,11 +252,9 @@ const isCondition = (value: unknown): value is Condition =>
 
 /** The entries of a map that are texts. */
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(fieldsOf(value)).filter(
-      (entry): entry is [string, string] => typeof entry[1] === 'string',
-    ),
-  )
+  entriesPassing(fieldsOf(value), (_, text) => typeof text === 'string') as Readonly<
+    Record<string, string>
+  >
 
 /** Whether spec has a value that the schema refuses and that might limit, name or place what is delivered. */
 function isMalformed(given: unknown, spec: Untyped<AccessKeyClaimSpec>): boolean {

@@ -8,7 +8,7 @@ import {
   TOKEN_ANNOTATION,
 } from '../../api/names.ts'
 import type { ManagedFieldsEntry, Secret } from '../../api/objects.ts'
-import { canonicalJson, isMap } from '../json/json.ts'
+import { canonicalJson, entriesPassing, isMap } from '../json/json.ts'
 import type { Claim } from './claim.ts'
 
 /** A Secret of a claim, as it was last read. */
@@ -107,8 +107,7 @@ function ownedNames(
 const only = (
   map: Readonly<Record<string, string>>,
   names: ReadonlySet<string>,
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(map).filter(([name]) => names.has(name)))
+): Readonly<Record<string, string>> => entriesPassing(map, (name) => names.has(name))
 
 /** Names of this product that a claim sets in every Secret; others with its group are those that users may set. */
 const SET_ALWAYS: ReadonlySet<string> = new Set([
@@ -120,4 +119,4 @@ const SET_ALWAYS: ReadonlySet<string> = new Set([
 ])
 
 const withoutOurs = (map: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(map).filter(([name]) => !SET_ALWAYS.has(name)))
+  entriesPassing(map, (name) => !SET_ALWAYS.has(name))

@@ -10,6 +10,7 @@ import { claimsOf } from '../../support/claims/stored-claims.ts'
 import { type OwnProcess, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
+import { asInPod } from '../../support/image-process.ts'
 import { isIdle, metric, reconciled } from '../../support/metrics-page.ts'
 
 const NAMESPACES = 50
@@ -24,7 +25,8 @@ const REST_MS = 60_000
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
 const claims = claimsOf(plane)
-const start = () => startDelivery(plane, { flags: ['--claim-keys-per-second=500'] })
+const pod = await asInPod('config/delivery/deployment.yaml')
+const start = () => startDelivery(plane, { ...pod, flags: ['--claim-keys-per-second=500'] })
 
 let manager: OwnProcess
 let delivery: OwnProcess
@@ -104,9 +106,11 @@ test('the process at rest lists each namespace once in 30 s, and does nothing el
   const lists = requests.filter(({ verb }) => verb === 'list')
   const byNamespace = Map.groupBy(lists, ({ objectRef }) => objectRef?.['namespace'] ?? '')
   const counts = new Set([...byNamespace.values()].map(({ length }) => length))
+  const bytes = await rss()
   console.log(
-    `measured: lists of a namespace in a minute: ${[...counts].join()}; RSS ${inMb(await rss())} MB`,
+    `measured: lists of a namespace in a minute: ${[...counts].join()}; RSS ${inMb(bytes)} MB`,
   )
+  expect(bytes).toBeLessThanOrEqual(MOST_BYTES)
   expect(byNamespace.size).toBe(NAMESPACES)
   // A round takes a little longer than 30 s, and the edges of the minute cut two.
   expect([...counts].every((count) => count >= 1 && count <= 3)).toBe(true)

@@ -10,6 +10,7 @@ import { CHART, changedBetween, objectVersions, prepare, startHelmCluster } from
 import type { Manifest } from './installer.ts'
 import {
   NAMESPACE,
+  PODS,
   awaitOnly,
   awaitRollout,
   createCredentials,
@@ -124,7 +125,7 @@ test('neither way fails one of 50 requests a second, and all pods end in order (
   console.log(`measured: ${answers} answers, ${repeated} sent again, ${JSON.stringify(byPod)}`)
   expect(faults).toEqual([])
   expect(node.problems).toEqual([])
-  expect(node.ended).toHaveLength(8)
+  expect(node.ended).toHaveLength(2 * PODS)
   for (const end of node.ended) expect(end).toMatchObject({ exitCode: 0, wasDeleted: true })
   expect(new Set(node.ended.map(({ image }) => image))).toEqual(
     new Set(['present', 'newer'].map(imageOf)),

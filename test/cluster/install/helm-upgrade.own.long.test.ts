@@ -16,6 +16,7 @@ import {
 import {
   DEPLOYMENTS,
   NAMESPACE,
+  PODS,
   applyDefault,
   awaitOnly,
   awaitRollout,
@@ -108,7 +109,7 @@ test('an upgrade fails none of 50 requests a second (34.2)', async () => {
 
 test('former pods end in order, within their grace period (8.3)', () => {
   expect(node.problems).toEqual([])
-  expect(node.ended).toHaveLength(4)
+  expect(node.ended).toHaveLength(PODS)
   for (const end of node.ended)
     expect(end).toMatchObject({ image: imageOf('former'), exitCode: 0, wasDeleted: true })
 })

@@ -143,6 +143,9 @@ export async function faultsOfKey(
   return (await load.stop()).faults
 }
 
+/** The pods of a platform as it is installed: two each of manager, gateway and delivery. */
+export const PODS = 6
+
 /** Waits until every pod is of that version: a rollout is complete before its old pods have ended. */
 export async function awaitOnly(
   { kubectl }: EmptyCluster,
@@ -154,7 +157,7 @@ export async function awaitOnly(
     `only pods of ${tag} exist`,
     async () => {
       const names = (await kubectl('get', 'pods', '-n', namespace, '-o', images)).split(' ')
-      if (names.length === 4 && names.every((name) => name === imageOf(tag))) return true
+      if (names.length === PODS && names.every((name) => name === imageOf(tag))) return true
       throw new Error(names.join(' '))
     },
     { withinMs: 120_000 },

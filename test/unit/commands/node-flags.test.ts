@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { NODE_FLAGS } from '../../../tools/node-flags.ts'
+import { HEAP_PERCENTAGE, IMAGE_VARIABLES, NODE_FLAGS } from '../../../tools/node-flags.ts'
 import { startCommand } from '../../support/command-process.ts'
 import { unreachableKubeconfig } from './unreachable-kubeconfig.ts'
 
@@ -17,8 +17,11 @@ describe('every way to start the program has the flags of Node (threats E15)', (
     const [, entrypoint = ''] = /^ENTRYPOINT (\[[^\]]*\])$/m.exec(read('Dockerfile')) ?? []
     const [node, heap, ...args] = JSON.parse(entrypoint.replaceAll('\\\n', ''))
     expect(node).toBe('/usr/local/bin/node')
-    expect(heap).toMatch(/^--max-old-space-size-percentage=/)
+    expect(heap).toBe(`--max-old-space-size-percentage=${HEAP_PERCENTAGE}`)
     expect(args).toEqual([...NODE_FLAGS, '/app/src/main.js'])
+    const [, variables = ''] = /^ENV (.*)$/m.exec(read('Dockerfile')) ?? []
+    const wanted = Object.entries(IMAGE_VARIABLES).map((variable) => variable.join('='))
+    expect(variables.split(' ')).toEqual(wanted)
   })
 
   test('docs/operating.md', () => {

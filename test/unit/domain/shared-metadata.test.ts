@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
+import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
-import { isAppliedByGitOps, onExpiryOf } from '../../../src/domain/shared-metadata.ts'
+import { finalizersOf, isAppliedByGitOps, onExpiryOf } from '../../../src/domain/shared-metadata.ts'
 
 const meta = (differing: Partial<ObjectMeta>): ObjectMeta => ({
   name: 'deploy',
@@ -9,6 +9,26 @@ const meta = (differing: Partial<ObjectMeta>): ObjectMeta => ({
   resourceVersion: '1',
   creationTimestamp: '2026-11-21T10:00:00Z',
   ...differing,
+})
+
+describe('the finalizers of an object', () => {
+  test.each([
+    { finalizers: undefined, are: [] },
+    { finalizers: [], are: [] },
+    { finalizers: [REVOKE_FINALIZER], are: [REVOKE_FINALIZER] },
+    { finalizers: ['example.com/other'], are: ['example.com/other'] },
+    {
+      finalizers: [REVOKE_FINALIZER, 'example.com/other'],
+      are: [REVOKE_FINALIZER, 'example.com/other'],
+    },
+  ])('$finalizers are $are', ({ finalizers, are }) => {
+    expect(finalizersOf(meta(finalizers ? { finalizers } : {}))).toEqual(are)
+  })
+
+  test('are one list for all objects that have ours alone', () => {
+    const list = () => finalizersOf(meta({ finalizers: [REVOKE_FINALIZER] }))
+    expect(list()).toBe(list())
+  })
 })
 
 describe('the annotation for expired objects (5.2)', () => {
