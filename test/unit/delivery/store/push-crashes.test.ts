@@ -78,6 +78,27 @@ describe('a crash of the process while it pushes (36.4)', () => {
     )
   })
 
+  test('of the first version in a store that was emptied: it is taken for ours', async () => {
+    const world = pushWorld({ user: 'ada' })
+    await world.sync()
+    world.store.remove(PATH)
+    await crashAfter('writeData', world)
+    expect(await world.sync()).toBe('written')
+    expect(world.store.version(PATH)).toBe(1)
+    await expectAtRest(world)
+  })
+
+  test('and custom metadata of the process before arrive late: they are written again', async () => {
+    const world = pushWorld({ user: 'ada' })
+    await world.sync()
+    const late = world.store.custom(PATH) ?? {}
+    world.edit({ data: { user: 'eve' } })
+    await world.sync()
+    world.store.describe(PATH, late)
+    expect(await world.sync()).toBe('written')
+    await expectAtRest(world)
+  })
+
   test('and others write a version after ours: it stays', async () => {
     const world = pushWorld({ user: 'ada' })
     await crashAfter('writeData', world)
