@@ -57,6 +57,7 @@ export async function startStore(pair: ServerPair | null = serverPair('store')) 
       mount: 'secret',
       resolve: lookup,
       clock: systemClock(),
+      mayWrite: () => undefined,
       signal: stop.signal,
       ...options,
     })

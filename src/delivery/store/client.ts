@@ -11,6 +11,7 @@ import {
   type KvAnswer,
   type StoreBody,
   type TokenLife,
+  type WrittenVersion,
   writeFault,
   writtenIn,
 } from '../../domain/store/store-answers.ts'
@@ -33,13 +34,15 @@ interface StoreClientOptions {
   readonly mount: string
   readonly resolve: Resolve
   readonly clock: Clock
+  /** Called right before each write is sent. @throws NotLeaderError: nothing is sent */
+  readonly mayWrite: () => void
   /** Ends all calls and connections. */
   readonly signal: AbortSignal
 }
 
 /**
- * Calls of one set of settings; a `path` is `<project>/<path>`. Each call ends within 10 seconds and throws SecretStoreError. A write
- * whose answer is lost may have been carried out.
+ * Calls of one set of settings; a `path` is `<project>/<path>`. Each call ends within 10 seconds and throws SecretStoreError; a write
+ * throws NotLeaderError, too. A write whose answer is lost may have been carried out.
  */
 export interface StoreClient {
   /** The metadata of an entry of version 2; null = there is no such entry. */
@@ -54,13 +57,13 @@ export interface StoreClient {
    * Writes an entry of version 2 where its current version is `cas`; 0 = where there is none. Sent once, and only to a mount that
    * says to be of version 2: version 1 knows no condition, and would write below a project `data`.
    *
-   * @returns the new version
+   * @returns the new version; `conflict` = another version is the current one
    */
   readonly writeData: (
     path: string,
     content: Readonly<Record<string, string>>,
     cas: number,
-  ) => Promise<number | 'conflict'>
+  ) => Promise<WrittenVersion | 'conflict'>
   /** Replaces the custom metadata of an entry of version 2. */
   readonly writeCustomMetadata: (
     path: string,

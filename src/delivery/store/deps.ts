@@ -22,6 +22,8 @@ export interface InStep {
   readonly secretVersion: string
   /** Version of the entry; null = its engine has none. */
   readonly entryVersion: number | null
+  /** When that version was created; empty = its engine does not say. */
+  readonly entryCreated: string
   /** SHA-256 in hex of the content. */
   readonly digest: string
 }

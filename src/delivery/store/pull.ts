@@ -14,6 +14,7 @@ import {
   changedOr,
   contentDigest,
   inStep,
+  isKnownVersion,
   outOfStep,
 } from './result.ts'
 
@@ -46,6 +47,7 @@ export async function pull(
   return inStep(isHeld ? 'unchanged' : 'written', {
     secretVersion: kept.metadata.resourceVersion,
     entryVersion: entry.version,
+    entryCreated: entry.createdTime,
     digest,
   })
 }
@@ -61,7 +63,7 @@ async function changedEntry(
   if (engine === 2) {
     const entry = await store.readMetadata(path)
     if (entry?.state !== 'live') return null
-    if (isSecretSame && known.entryVersion === entry.currentVersion) return 'unchanged'
+    if (isSecretSame && isKnownVersion(entry, known)) return 'unchanged'
     return store.readData(path, engine)
   }
   const entry = await store.readData(path, engine)

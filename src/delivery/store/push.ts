@@ -3,13 +3,18 @@
 import { SECRETS, apiVersionOf } from '../../api/names.ts'
 import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/secret-store-names.ts'
 import type { Secret } from '../../api/objects.ts'
-import { entryOwner, planPush, writtenVersion } from '../../domain/store/push-plan.ts'
+import {
+  entryOwner,
+  isPushedVersion,
+  planPush,
+  writtenVersion,
+} from '../../domain/store/push-plan.ts'
 import {
   type StoreContent,
   isSameContent,
   pushedContent,
 } from '../../domain/store/secret-content.ts'
-import type { EntryMetadata } from '../../domain/store/store-answers.ts'
+import type { EntryMetadata, WrittenVersion } from '../../domain/store/store-answers.ts'
 import { type StoreRequest, isSameRequest, secretFault } from '../../domain/store/stored-secret.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
 import {
@@ -19,6 +24,7 @@ import {
   changedOr,
   contentDigest,
   inStep,
+  isKnownVersion,
   outOfStep,
 } from './result.ts'
 
@@ -40,7 +46,10 @@ export async function push(
 ): Promise<SyncResult> {
   const entry = await deps.store.readMetadata(path)
   const isEntrySame =
-    known !== null && entry?.state === 'live' && entry.currentVersion === known.entryVersion
+    known !== null &&
+    entry?.state === 'live' &&
+    isKnownVersion(entry, known) &&
+    isPushedVersion(entry)
   if (isEntrySame && known.secretVersion === found.resourceVersion)
     return inStep('unchanged', known)
   const { name, namespace } = found
@@ -58,13 +67,16 @@ async function carriedOut(one: Push, deps: SyncDeps): Promise<SyncResult> {
   if (plan.kind === 'conflict') return conflict(one)
   if (plan.kind === 'compare') {
     const stored = await deps.store.readData(one.path, 2)
+    const { version = null, createdTime = '' } = stored ?? {}
     // It moved between the two reads.
-    if (stored?.version !== plan.cas) return CHANGED
-    if (isSameContent(stored.content, one.content)) return settled(one, plan.cas, false, deps)
+    if (stored === null || version !== plan.cas || createdTime !== one.entry?.createdTime)
+      return CHANGED
+    if (isSameContent(stored.content, one.content))
+      return settled(one, { version, createdTime }, false, deps)
     if (!plan.isOurs) return conflict(one)
   }
-  const version = await deps.store.writeData(one.path, one.content, plan.cas)
-  return version === 'conflict' ? conflict(one) : settled(one, version, true, deps)
+  const written = await deps.store.writeData(one.path, one.content, plan.cas)
+  return written === 'conflict' ? conflict(one) : settled(one, written, true, deps)
 }
 
 const conflict = ({ path }: Push): SyncResult =>
@@ -77,7 +89,7 @@ const conflict = ({ path }: Push): SyncResult =>
 /** Says in the entry and in the Secret which version was pushed, where they do not say so. */
 async function settled(
   { secret, path, content, entry }: Push,
-  version: number,
+  { version, createdTime }: WrittenVersion,
   isWritten: boolean,
   { store, pushClient }: SyncDeps,
 ): Promise<SyncResult> {
@@ -92,6 +104,7 @@ async function settled(
   return inStep(isWritten || !isOwned || !isNamed ? 'written' : 'unchanged', {
     secretVersion: kept.metadata.resourceVersion,
     entryVersion: version,
+    entryCreated: createdTime,
     digest: contentDigest(content),
   })
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../domain/json/json.ts'
 import type { StoreContent } from '../../domain/store/secret-content.ts'
+import type { EntryMetadata } from '../../domain/store/store-answers.ts'
 import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { InStep, SyncFault } from './deps.ts'
 
@@ -38,6 +39,12 @@ export const outOfStep = (
 /** A text that stands for the content. */
 export const contentDigest = (content: StoreContent): string =>
   hash('sha256', canonicalJson(content))
+
+/** Whether the current version is the one that was in step, and not another one of its number. */
+export const isKnownVersion = (
+  { currentVersion, createdTime }: EntryMetadata,
+  { entryVersion, entryCreated }: InStep,
+): boolean => currentVersion === entryVersion && createdTime === entryCreated
 
 /** CHANGED for the error of a write that came too late. @throws every other error */
 export function changedOr(error: unknown): typeof CHANGED {

@@ -74,6 +74,7 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
     mount,
     resolve,
     clock,
+    mayWrite: options.clientDeps.mayWrite,
     signal,
     skipTLSVerify: skipsVerification,
     ca,

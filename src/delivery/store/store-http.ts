@@ -2,6 +2,7 @@
 import { type AddressClass, reachFault } from '../../domain/address-class.ts'
 import { isLoopbackHost } from '../../domain/settings/store-endpoint.ts'
 import type { StoreBody } from '../../domain/store/store-answers.ts'
+import { NotLeaderError } from '../../kube/client/api-error.ts'
 import { createAddressGuard, type Resolve } from '../../runtime/address-guard.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
 import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
@@ -24,13 +25,15 @@ interface StoreHttpOptions {
   readonly ca: string | null
   readonly resolve: Resolve
   readonly clock: Clock
+  /** Called right before each POST. @throws NotLeaderError: nothing is sent */
+  readonly mayWrite: () => void
   readonly signal: AbortSignal
 }
 
 /**
  * Asks below `/v1/`; `statuses` are those whose bodies mean something.
  *
- * @throws SecretStoreError for every other status, and without an answer
+ * @throws SecretStoreError for every other status, and without an answer; NotLeaderError as `mayWrite` does
  */
 interface StoreHttp {
   readonly get: (path: string, statuses: readonly number[]) => Promise<StoreBody>
@@ -42,7 +45,7 @@ interface StoreHttp {
 
 /** Creates the way to the store. Its connections end when the signal aborts. */
 export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
-  const { clock, token, namespace } = options
+  const { clock, token, namespace, mayWrite } = options
   const base = baseOf(options)
   const clients = 'fault' in base ? null : clientsTo(base.url, options)
   const headers = {
@@ -65,7 +68,7 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
     const url = `${base.url.origin}${base.url.pathname.replace(/\/$/, '')}/v1/${path}`
     const sent = { url, headers, statuses, maxBytes: MAX_BYTES, withinMs: WITHIN_MS }
     const { status, body } = await send(clients, sent).catch((error: unknown) => {
-      throw faultOfCall(error)
+      throw error instanceof NotLeaderError ? error : faultOfCall(error)
     })
     if (body === null) throw faultOfStatus(status)
     return { status, body }
@@ -74,8 +77,10 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
     get: (path, statuses) => call(path, statuses, ({ kept }, sent) => kept.get(sent)),
     post: async (path, value, statuses) => {
       const body = bodyOf(value)
-      const send = ({ kept }: StoreClients, sent: StoreRequestParts): Promise<HttpAnswer> =>
-        kept.post({ ...sent, headers: postHeaders, body })
+      const send = async ({ kept }: StoreClients, sent: StoreRequestParts): Promise<HttpAnswer> => {
+        mayWrite()
+        return kept.post({ ...sent, headers: postHeaders, body })
+      }
       return call(path, statuses, send)
     },
     postOnce: async (path, value, statuses) => {
@@ -92,6 +97,7 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
                 'no connection to the store was free in time',
                 null,
               )
+            mayWrite()
             return single.post({ ...sent, headers: postHeaders, body, withinMs })
           }),
         )

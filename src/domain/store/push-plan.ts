@@ -40,6 +40,10 @@ export function writtenVersion({
   return versionIn(annotations[SECRET_STORE_WRITTEN_ANNOTATION])
 }
 
+/** Whether the custom metadata name the current version: they are written after it, and go back with it in a roll-back. */
+export const isPushedVersion = ({ currentVersion, customMetadata }: EntryMetadata): boolean =>
+  currentVersion === versionIn(customMetadata['version'])
+
 const versionIn = (text = ''): number | null => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : null)
 
 /** @param entry null = there is none */
@@ -52,12 +56,11 @@ export function planPush(secret: PushedSecret, entry: EntryMetadata | null): Pus
     owner === MANAGER && custom['namespace'] === secret.namespace && custom['name'] === secret.name
   if (!isUnowned && !isOurs) return { kind: 'conflict' }
   if (currentVersion === 0) return { kind: 'write', cas: 0 }
-  const written = writtenVersion(secret)
-  const isPushed =
-    isOurs && (currentVersion === written || currentVersion === versionIn(custom['version']))
+  // The annotation is no proof: after a roll-back of the store its version may be somebody else's.
+  const isPushed = isOurs && isPushedVersion(entry)
   if (isPushed && state !== 'live') return { kind: 'write', cas: currentVersion }
-  // A crash after the first write leaves an entry that does not say whose it is, and later ones a version that nothing names.
-  const mayBeOurs = isOurs || (currentVersion === 1 && written === null)
+  // A crash after the first write leaves an entry that does not say whose it is, and later ones a version that it does not name.
+  const mayBeOurs = isOurs || currentVersion === 1
   return state === 'live' && (isPushed || mayBeOurs)
     ? { kind: 'compare', cas: currentVersion, isOurs: isPushed }
     : { kind: 'conflict' }

@@ -16,6 +16,8 @@ export type KvAnswer<Found> =
 export interface EntryMetadata {
   /** 0 = the entry has no version yet. */
   readonly currentVersion: number
+  /** When the current version was created; empty = there is none. */
+  readonly createdTime: string
   /** The state of the current version; `none` = there is none. */
   readonly state: 'live' | 'deleted' | 'destroyed' | 'none'
   readonly customMetadata: Readonly<Record<string, string>>
@@ -25,8 +27,19 @@ export interface EntryMetadata {
 export interface EntryData {
   /** null = version 1 of the engine, which counts none. */
   readonly version: number | null
+  /** When the version was created; empty = version 1 of the engine, which does not say. */
+  readonly createdTime: string
   /** Strings as they are; other JSON as compact text, in which numbers keep their digits. */
   readonly content: Readonly<Record<string, string>>
+}
+
+/**
+ * A version that was written. Its number alone is no name: a store that was emptied or restored from a backup gives it again, to
+ * other data.
+ */
+export interface WrittenVersion {
+  readonly version: number
+  readonly createdTime: string
 }
 
 /** The life of a token. */
@@ -83,13 +96,15 @@ function metadataOf(data: JsonMap, nowMs: number): EntryMetadata | null {
   const versions = ownValue(data, 'versions')
   const customMetadata = textsOf(ownValue(data, 'custom_metadata') ?? {})
   if (currentVersion === null || !isMap(versions) || customMetadata === null) return null
-  if (currentVersion === 0) return { currentVersion, state: 'none', customMetadata }
-  const state = stateOf(ownValue(versions, String(currentVersion)), nowMs)
-  return state && { currentVersion, state, customMetadata }
+  if (currentVersion === 0)
+    return { currentVersion, createdTime: '', state: 'none', customMetadata }
+  const current = mapAt(versions, String(currentVersion))
+  const [state, createdTime] = [stateOf(current, nowMs), createdTimeOf(current)]
+  if (state === null || createdTime === null) return null
+  return { currentVersion, createdTime, state, customMetadata }
 }
 
-function stateOf(version: Json | undefined, nowMs: number): EntryMetadata['state'] | null {
-  if (!isMap(version)) return null
+function stateOf(version: JsonMap, nowMs: number): EntryMetadata['state'] | null {
   const { destroyed, deletion_time: deletion } = version
   const endMs = deletion === '' ? Number.POSITIVE_INFINITY : parseTimestamp(deletion)
   if (typeof destroyed !== 'boolean' || endMs === null) return null
@@ -104,11 +119,11 @@ export function dataOfVersion2In(sent: StoreBody): KvAnswer<EntryData> {
   const { answer, text } = read
   if (sent.status === 404) return absent(answer, true)
   const data = mapAt(answer, 'data')
-  const version = versionOf(mapAt(data, 'metadata'))
+  const written = writtenVersionOf(mapAt(data, 'metadata'))
   const isEntry = isOfVersion2(answer) && hasOnlyDataAndMetadata(data) && isMap(data['data'])
-  if (!isEntry || version === null) return faulty(UNKNOWN_SHAPE)
+  if (!isEntry || written === null) return faulty(UNKNOWN_SHAPE)
   const content = contentOf(rawMember(rawMember(text, 'data'), 'data'))
-  return found(content && { version, content })
+  return found(content && { ...written, content })
 }
 
 /** `GET <mount>/<path>` of version 1. */
@@ -121,18 +136,18 @@ export function dataOfVersion1In(sent: StoreBody): KvAnswer<EntryData> {
   if (!isMap(data)) return faulty(UNKNOWN_SHAPE)
   if (isOfVersion2(answer) && hasOnlyDataAndMetadata(data)) return faulty(NOT_VERSION_1)
   const content = contentOf(rawMember(text, 'data'))
-  return found(content && { version: null, content })
+  return found(content && { version: null, createdTime: '', content })
 }
 
 const NOT_VERSION_1 = 'has version 2 of the engine at this mount: leave out the version of the path'
 
 /** `POST <mount>/data/<path>` with check-and-set: the version that was written. */
-export function writtenIn({ status, body }: StoreBody): KvAnswer<number | 'conflict'> {
+export function writtenIn({ status, body }: StoreBody): KvAnswer<WrittenVersion | 'conflict'> {
   const read = readable(body)
   if (read === null) return faulty(UNKNOWN_SHAPE)
   const { answer } = read
   if (status === 400 && hasError(answer, OTHER_VERSION)) return found('conflict' as const)
-  if (status === 200) return found(versionOf(mapAt(answer, 'data')))
+  if (status === 200) return found(writtenVersionOf(mapAt(answer, 'data')))
   return faulty(refusedWrite(answer, status))
 }
 
@@ -223,6 +238,17 @@ const hasOnlyDataAndMetadata = (data: JsonMap): boolean =>
 /** The version of a map; versions begin with 1. */
 const versionOf = (metadata: JsonMap): number | null =>
   countOf(ownValue(metadata, 'version')) || null
+
+function writtenVersionOf(metadata: JsonMap): WrittenVersion | null {
+  const [version, createdTime] = [versionOf(metadata), createdTimeOf(metadata)]
+  return version === null || createdTime === null ? null : { version, createdTime }
+}
+
+/** As it stands: it is compared, not read. */
+function createdTimeOf(metadata: JsonMap): string | null {
+  const text = ownValue(metadata, 'created_time')
+  return typeof text === 'string' && text !== '' ? text : null
+}
 
 const countOf = (value: Json | undefined): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null

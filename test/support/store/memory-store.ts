@@ -18,7 +18,11 @@ export type EntryFault = 'unreachable' | 'denied' | 'refused' | 'lost'
 /** An entry of version 2. */
 interface Entry {
   /** The first one is version 1. */
-  versions: { readonly content: StoreContent; state: 'live' | 'deleted' | 'destroyed' }[]
+  versions: {
+    readonly content: StoreContent
+    readonly createdTime: string
+    state: 'live' | 'deleted' | 'destroyed'
+  }[]
   custom: Readonly<Record<string, string>>
 }
 
@@ -36,6 +40,8 @@ export class MemoryStore implements StoreClient {
   readonly #clock: Clock
   readonly #signal: AbortSignal
   readonly #entries = new Map<string, Entry>()
+  /** Versions that were ever created: no two have the same time. */
+  #created = 0
   /** Entries of version 1 of the engine, by path. */
   readonly version1 = new Map<string, StoreContent>()
   /** Every call so far. */
@@ -73,6 +79,11 @@ export class MemoryStore implements StoreClient {
     return this.#entries.get(path)?.versions.length ?? 0
   }
 
+  /** When the current version was created; empty = there is none. */
+  createdTime(path: string): string {
+    return this.#entries.get(path)?.versions.at(-1)?.createdTime ?? ''
+  }
+
   /** The custom metadata; undefined = there is no entry. */
   custom(path: string): Readonly<Record<string, string>> | undefined {
     return this.#entries.get(path)?.custom
@@ -85,7 +96,9 @@ export class MemoryStore implements StoreClient {
 
   /** Writes a version as others do, whatever is there. */
   put(path: string, content: StoreContent): void {
-    this.#entry(path).versions.push({ content, state: 'live' })
+    this.#created += 1
+    const createdTime = `2026-11-21T10:00:00.${this.#created}Z`
+    this.#entry(path).versions.push({ content, createdTime, state: 'live' })
   }
 
   /** Sets the custom metadata as others do. */
@@ -116,22 +129,28 @@ export class MemoryStore implements StoreClient {
       const entry = this.#entries.get(path)
       if (entry === undefined) return null
       const { versions, custom } = entry
-      const state = versions.at(-1)?.state ?? 'none'
-      return { currentVersion: versions.length, state, customMetadata: { ...custom } }
+      const { state = 'none', createdTime = '' } = versions.at(-1) ?? {}
+      return {
+        currentVersion: versions.length,
+        createdTime,
+        state,
+        customMetadata: { ...custom },
+      }
     })
 
   readonly readData: StoreClient['readData'] = (path, engine) =>
     this.#answer('readData', path, () => {
       const content = engine === 1 ? this.version1.get(path) : this.content(path)
       const version = engine === 1 ? null : this.version(path)
-      return content === undefined ? null : { version, content: { ...content } }
+      const createdTime = engine === 1 ? '' : this.createdTime(path)
+      return content === undefined ? null : { version, createdTime, content: { ...content } }
     })
 
   readonly writeData: StoreClient['writeData'] = (path, content, cas) =>
     this.#answer('writeData', path, () => {
       if (this.version(path) !== cas) return 'conflict'
       this.put(path, { ...content })
-      return cas + 1
+      return { version: cas + 1, createdTime: this.createdTime(path) }
     })
 
   readonly writeCustomMetadata: StoreClient['writeCustomMetadata'] = (path, custom) =>

@@ -26,6 +26,7 @@ function client(options: Partial<Parameters<typeof createStoreClient>[0]> = {}) 
     mount: 'secret',
     resolve: lookup,
     clock: systemClock(),
+    mayWrite: () => undefined,
     signal: stop.signal,
     ...options,
   })
@@ -48,14 +49,19 @@ test('the engine keeps an entry by check-and-set, with its metadata (36.3, 36.4)
   const kv = client({ token })
   expect(await kv.readMetadata('p/a')).toBeNull()
   expect(await kv.readData('p/a', 2)).toBeNull()
-  expect(await kv.writeData('p/a', { key: 'ä <&>\n' }, 0)).toBe(1)
+  const first = await kv.writeData('p/a', { key: 'ä <&>\n' }, 0)
+  expect(first).toEqual({ version: 1, createdTime: expect.stringMatching(/^20.*Z$/) })
   expect(await kv.writeData('p/a', { key: 'b' }, 0)).toBe('conflict')
   expect(await kv.writeData('p/a', { key: 'b' }, 2)).toBe('conflict')
   await kv.writeCustomMetadata('p/a', { owner: 'us' })
-  expect(await kv.readData('p/a', 2)).toEqual({ version: 1, content: { key: 'ä <&>\n' } })
+  expect(await kv.readData('p/a', 2)).toEqual({
+    ...Object(first),
+    content: { key: 'ä <&>\n' },
+  })
   const metadata = { currentVersion: 1, state: 'live', customMetadata: { owner: 'us' } }
-  expect(await kv.readMetadata('p/a')).toEqual(metadata)
-  expect(await kv.writeData('p/a', { key: 'b' }, 1)).toBe(2)
+  const { createdTime } = Object(first)
+  expect(await kv.readMetadata('p/a')).toEqual({ ...metadata, createdTime })
+  expect(await kv.writeData('p/a', { key: 'b' }, 1)).toMatchObject({ version: 2 })
 })
 
 test('the engine says of an entry that it was deleted, destroyed, or has no version (36.3)', async () => {
@@ -70,7 +76,7 @@ test('the engine says of an entry that it was deleted, destroyed, or has no vers
   await kv.writeCustomMetadata('p/empty', { owner: 'us' })
   expect(await kv.readMetadata('p/empty')).toMatchObject({ currentVersion: 0, state: 'none' })
   expect(await kv.readData('p/empty', 2)).toBeNull()
-  expect(await kv.writeData('p/empty', { a: 'b' }, 0)).toBe(1)
+  expect(await kv.writeData('p/empty', { a: 'b' }, 0)).toMatchObject({ version: 1 })
   await store.ask('POST', '/v1/secret/metadata/p/later', { delete_version_after: '1h' })
   await kv.writeData('p/later', { a: 'b' }, 0)
   expect(await kv.readMetadata('p/later')).toMatchObject({ currentVersion: 1, state: 'live' })
@@ -87,9 +93,13 @@ test('the engine gives other JSON than texts as compact text (36.3)', async () =
     word: 'true',
     nothing: 'null',
   }
-  expect(await client().readData('p/json', 2)).toEqual({ version: 1, content })
+  expect(await client().readData('p/json', 2)).toMatchObject({ version: 1, content })
   await store.ask('POST', '/v1/kv1/p/json', data)
-  expect(await client({ mount: 'kv1' }).readData('p/json', 1)).toEqual({ version: null, content })
+  expect(await client({ mount: 'kv1' }).readData('p/json', 1)).toEqual({
+    version: null,
+    createdTime: '',
+    content,
+  })
 })
 
 test('the engine of one version is never taken for the other (36.2)', async () => {
@@ -102,12 +112,12 @@ test('the engine of one version is never taken for the other (36.2)', async () =
     message: expect.stringContaining('version 2 of the engine'),
   })
   await expect(two.readData('data/p/two', 1)).rejects.toMatchObject(refused)
-  const forged = { data: { a: 'forged' }, metadata: { version: 1 } }
+  const forged = { data: { a: 'forged' }, metadata: { version: 1, created_time: 'x' } }
   for (const more of [{}, { ttl: '0' }, { lease: '0s' }]) {
     await store.ask('POST', '/v1/kv1/data/p/two', { ...forged, ...more })
     await expect(one.readData('p/two', 2)).rejects.toMatchObject(refused)
   }
-  const versions = { 1: { deletion_time: '', destroyed: false } }
+  const versions = { 1: { created_time: 'x', deletion_time: '', destroyed: false } }
   for (const more of [{}, { ttl: '0' }, { lease: '0s' }]) {
     const body = { current_version: 1, versions, custom_metadata: null, ...more }
     await store.ask('POST', '/v1/kv1/metadata/p/two', body)
@@ -137,7 +147,7 @@ test('a namespace of the store has entries of its own (36.1)', async () => {
   await client().writeData('p/shared', { a: 'root' }, 0)
   const team = client({ namespace: 'team' })
   expect(await team.readMetadata('p/shared')).toBeNull()
-  expect(await team.writeData('p/shared', { a: 'team' }, 0)).toBe(1)
+  expect(await team.writeData('p/shared', { a: 'team' }, 0)).toMatchObject({ version: 1 })
   expect(await client().readData('p/shared', 2)).toMatchObject({ content: { a: 'root' } })
 })
 

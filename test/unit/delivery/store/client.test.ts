@@ -7,14 +7,18 @@ import { startStore, TOKEN } from '../../../support/store-server.ts'
 
 const MOUNT = { data: { path: 'secret/', type: 'kv', options: { version: '2' } } }
 const MOUNT_PATH = '/v1/sys/internal/ui/mounts/secret'
+const CREATED = '2025-12-01T00:00:00.123456789Z'
 const METADATA = {
   data: {
     current_version: 1,
-    versions: { 1: { deletion_time: '', destroyed: false } },
+    versions: { 1: { created_time: CREATED, deletion_time: '', destroyed: false } },
     custom_metadata: { owner: 'us' },
   },
 }
-const DATA = { lease_duration: 0, data: { data: { a: 'b' }, metadata: { version: 3 } } }
+const DATA = {
+  lease_duration: 0,
+  data: { data: { a: 'b' }, metadata: { version: 3, created_time: CREATED } },
+}
 const LOOK_UP = {
   data: { ttl: 60, creation_ttl: 90, expire_time: '2026-01-01T00:00:00Z', renewable: true },
 }
@@ -29,7 +33,9 @@ async function fullStore() {
     method === 'GET' ? response.end(JSON.stringify(METADATA)) : response.writeHead(204).end(),
   )
   replies.set('/v1/secret/data/p/a', (response, { method }) =>
-    response.end(JSON.stringify(method === 'GET' ? DATA : { data: { version: 4 } })),
+    response.end(
+      JSON.stringify(method === 'GET' ? DATA : { data: { version: 4, created_time: CREATED } }),
+    ),
   )
   replies.set('/v1/secret/p/a', { body: { lease_duration: 60, data: { a: 'b' } } })
   replies.set('/v1/auth/token/lookup-self', { body: LOOK_UP })
@@ -88,10 +94,15 @@ const CALLS: readonly CallRow[] = [
 ]
 
 const ANSWERS: Readonly<Record<string, unknown>> = {
-  readMetadata: { currentVersion: 1, state: 'live', customMetadata: { owner: 'us' } },
-  'readData of version 2': { version: 3, content: { a: 'b' } },
-  'readData of version 1': { version: null, content: { a: 'b' } },
-  writeData: 4,
+  readMetadata: {
+    currentVersion: 1,
+    createdTime: CREATED,
+    state: 'live',
+    customMetadata: { owner: 'us' },
+  },
+  'readData of version 2': { version: 3, createdTime: CREATED, content: { a: 'b' } },
+  'readData of version 1': { version: null, createdTime: '', content: { a: 'b' } },
+  writeData: { version: 4, createdTime: CREATED },
   writeCustomMetadata: undefined,
   lookupToken: { ttlSeconds: 60, isRenewable: true, creationTtlSeconds: 90 },
   renewToken: { ttlSeconds: 90, isRenewable: true, creationTtlSeconds: 90 },

@@ -106,6 +106,14 @@ describe('the entry becomes the data of the Secret (36.3)', () => {
     expect(world.record().inStep?.entryVersion).toBe(2)
   })
 
+  test('a version of the same number, in a store that was rolled back, is another one', async () => {
+    const world = await pulledWorld()
+    world.store.rollBack(PATH, 0, {})
+    world.store.put(PATH, { user: 'eve' })
+    expect(await world.sync()).toBe('written')
+    expect(world.data()).toMatchObject({ user: 'eve' })
+  })
+
   test('values of the same length differ', async () => {
     const world = await pulledWorld({ user: 'ada', pass: 'x' })
     world.store.put(PATH, { user: 'eve', pass: 'y' })

@@ -175,6 +175,7 @@ describe("another owner's entry stays (36.4)", () => {
     { name: 'a version of others stays, also where the Secret is as it was', act: ({ store }) => store.put(PATH, FOREIGN), outcome: 'conflict' },
     { name: 'a version of others stays where the annotation is gone', act: (world) => { world.store.put(PATH, FOREIGN); world.takeAway(SECRET_STORE_WRITTEN_ANNOTATION) }, outcome: 'conflict' },
     { name: 'a version of others with the data is ours again', act: ({ store }) => store.put(PATH, { user: 'ada' }), outcome: 'written' },
+    { name: 'a version of others after a roll-back, under the number that was pushed, stays', act: (world) => { world.store.rollBack(PATH, 0, owned(0)); world.store.put(PATH, FOREIGN) }, outcome: 'conflict' },
     { name: 'a version of others that they have deleted stays', act: ({ store }) => { store.put(PATH, FOREIGN); store.end(PATH, 'deleted') }, outcome: 'conflict' },
     { name: 'an entry that another has taken over stays', act: (world) => { world.store.describe(PATH, OTHER); world.edit({ data: { user: 'eve' } }) }, outcome: 'conflict' },
     { name: 'a version of others that comes after the metadata were read stays', act: (world) => { world.edit({ data: { user: 'eve' } }); afterMetadata(world, () => world.store.put(PATH, { user: 'ada', theirs: 'x' })) }, outcome: 'conflict' },

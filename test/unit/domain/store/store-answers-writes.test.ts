@@ -17,8 +17,15 @@ const UNKNOWN = { kind: 'fault', fault: expect.stringContaining('unknown shape')
 const NO_MOUNT = { kind: 'fault', fault: expect.stringContaining('--secret-store-mount') }
 const NO_ROUTE = { errors: ['no handler for route "x/data/p/a". route entry not found.'] }
 
+const CREATED = '2025-12-01T00:00:00.123456789Z'
+
 test.each([
-  { name: 'a version', status: 200, body: around({ version: 3 }), written: 3 },
+  {
+    name: 'a version',
+    status: 200,
+    body: around({ version: 3, created_time: CREATED }),
+    written: { version: 3, createdTime: CREATED },
+  },
   {
     name: 'that another version is current',
     status: 400,
@@ -31,6 +38,7 @@ test.each([
 
 test.each([
   { status: 200, body: around({}), fault: UNKNOWN.fault },
+  { status: 200, body: around({ version: 3 }), fault: UNKNOWN.fault },
   { status: 200, body: around({ version: 0 }), fault: UNKNOWN.fault },
   {
     status: 400,

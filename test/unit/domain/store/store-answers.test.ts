@@ -78,6 +78,8 @@ test.each(UNREADABLE)(
   },
 )
 
+const CREATED = '2025-12-01T00:00:00.123456789Z'
+
 const metadata = (more: object = {}) => ({
   cas_required: false,
   created_time: '2025-12-01T00:00:00.123456789Z',
@@ -116,7 +118,7 @@ test.each([
 ])('the metadata of $name say $state (36.3)', ({ data, state }) => {
   expect(metadataIn(sent(200, around(data)), NOW_MS)).toEqual({
     kind: 'found',
-    value: { currentVersion: 2, state, customMetadata: {} },
+    value: { currentVersion: 2, createdTime: CREATED, state, customMetadata: {} },
   })
 })
 
@@ -130,6 +132,7 @@ test('the metadata of an entry without a version, and what others say there, are
     kind: 'found',
     value: {
       currentVersion: 0,
+      createdTime: '',
       state: 'none',
       customMetadata: Object.fromEntries([
         ['owner', 'us'],
@@ -143,6 +146,10 @@ test.each([
   { name: 'a version that is text', data: metadata({ current_version: '2' }) },
   { name: 'a negative version', data: metadata({ current_version: -1 }) },
   { name: 'a version that is missing', data: metadata({ current_version: 3 }) },
+  {
+    name: 'a version without its time',
+    data: metadata({ versions: { 2: { deletion_time: '', destroyed: false } } }),
+  },
   { name: 'no versions', data: metadata({ versions: null }) },
   { name: 'a time of deletion that is none', data: withVersion('soon') },
   { name: 'no time of deletion', data: withVersion(undefined) },
@@ -156,7 +163,7 @@ test.each([
 test('an entry of version 1 passes neither for metadata nor for data of version 2 (36.2)', () => {
   const lease = { lease_duration: 2_764_800 }
   expect(metadataIn(sent(200, around(metadata(), lease)), NOW_MS)).toMatchObject(UNKNOWN)
-  const forged = { data: { a: 'b' }, metadata: { version: 1 } }
+  const forged = { data: { a: 'b' }, metadata: { version: 1, created_time: CREATED } }
   expect(dataOfVersion2In(sent(200, around(forged)))).toMatchObject({ kind: 'found' })
   expect(dataOfVersion2In(sent(200, around(forged, lease)))).toMatchObject(UNKNOWN)
   for (const name of ['ttl', 'lease'])
@@ -199,7 +206,7 @@ test.each([
 
 /** An entry with the members of this JSON. */
 const entry = (json: string): string =>
-  `{"lease_duration":0,"data":{"data":${json},"metadata":{"version":7,"destroyed":false}}}`
+  `{"lease_duration":0,"data":{"data":${json},"metadata":{"version":7,"created_time":"${CREATED}"}}}`
 
 test.each([
   {
@@ -227,10 +234,11 @@ test.each([
   { name: 'nothing', json: '{}', content: {} },
   { name: 'the last one of two of a name', json: '{"a":"b","a":"c"}', content: { a: 'c' } },
 ])('an entry with $name becomes texts (36.3)', ({ json, content }) => {
-  const value = { version: 7, content }
+  const value = { version: 7, createdTime: CREATED, content }
   expect(dataOfVersion2In(sent(200, entry(json)))).toEqual({ kind: 'found', value })
   const first = sent(200, `{"lease_duration":3600,"data":${json}}`)
-  expect(dataOfVersion1In(first)).toEqual({ kind: 'found', value: { version: null, content } })
+  const ofFirst = { version: null, createdTime: '', content }
+  expect(dataOfVersion1In(first)).toEqual({ kind: 'found', value: ofFirst })
 })
 
 test('an entry keeps a name that prototypes have (36.3)', () => {
@@ -271,6 +279,9 @@ test('an entry of version 2 is none of version 1 (36.2)', () => {
   const fault = { kind: 'fault', fault: expect.stringContaining('version 2') }
   expect(dataOfVersion1In(sent(200, entry('{"a":"b"}')))).toMatchObject(fault)
   expect(dataOfVersion1In(sent(200, WRONG_ENGINE))).toMatchObject(UNKNOWN)
-  const own = around({ data: { a: 'b' }, metadata: { version: 1 } }, { lease_duration: 3600 })
+  const own = around(
+    { data: { a: 'b' }, metadata: { version: 1, created_time: CREATED } },
+    { lease_duration: 3600 },
+  )
   expect(dataOfVersion1In(sent(200, own))).toMatchObject({ kind: 'found' })
 })
