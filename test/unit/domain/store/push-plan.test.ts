@@ -75,7 +75,7 @@ describe(`a push, in each of ${rows.length} states (36.4)`, () => {
     ).toBe(true)
   })
 
-  test('compares a first version of nobody, whatever the annotation says: a crash leaves it so', () => {
+  test('compares a first version without an owner, whatever the annotation says: a crash leaves it so', () => {
     for (const row of rows.filter(({ owner }) => ARE_NOBODYS.has(owner))) {
       const isFirst = row.version === 1 && row.state === 'live'
       expect(plan(row).kind, JSON.stringify(row)).toBe(isFirst ? 'compare' : 'conflict')
