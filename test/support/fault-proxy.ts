@@ -13,6 +13,8 @@ import { eventually } from './eventually.ts'
 /** A listening proxy. `await using` closes it at the end of the block. */
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string
+  /** The authority of its certificate. */
+  readonly caPem: string
   /** All requests, in order. */
   readonly requests: readonly SeenRequest[]
   /** Adds a rule for requests to come. Of several that match, the one added first acts. */
@@ -56,6 +58,7 @@ export async function startProxy(upstream: {
 
   return {
     url,
+    caPem: authority.certificatePem,
     requests,
     on(match, act) {
       const rule = createRule(match, act, () => rules.delete(rule))

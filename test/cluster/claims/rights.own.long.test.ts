@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// The rights of the delivery process, in use: from a first claim to the keys of one that is gone, it asks for none that it lacks, and
-// has none that it does not use (28.3).
+// The rights of the delivery process, in use: from a first claim to the keys of one that is gone, and with a secret store, it asks for none that it lacks, and
+// has none that it does not use (28.3, 36).
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AuditedRequest } from '../../../tools/test/asked-rights.ts'
 import {
@@ -20,7 +20,14 @@ import {
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { mustKubectl } from '../../support/kubectl.ts'
+import {
+  type StorePlatform,
+  createProject,
+  startStorePlatform,
+  storeProgram,
+} from '../secret-store/store-world.ts'
 
+const program = await storeProgram()
 const plane = await ownControlPlane()
 const SHOP = 'shop'
 /** A look at the Secrets of a namespace comes every 30 s. */
@@ -28,11 +35,12 @@ const BOUND = { withinMs: 75_000 }
 const kubectl = (...args: readonly string[]) => mustKubectl(plane, [...args, '-n', SHOP])
 let manager: OwnOperator
 let delivery: OwnProcess
+let platform: StorePlatform
 
 const start = async (): Promise<OwnProcess> =>
   startCommand('delivery', {
     kubeconfig: await plane.serviceAccountKubeconfig('platform-system', 'delivery'),
-    flags: ['--leader-elect'],
+    flags: ['--leader-elect', `--secret-store-ca-file=${platform.store.caFile}`],
   })
 
 const claim = (name: string, spec: object): string =>
@@ -69,13 +77,13 @@ const rotate = (name: string): Promise<string> =>
 beforeAll(async () => {
   await mustKubectl(plane, ['create', 'namespace', SHOP])
   const kubeconfig = await plane.operatorKubeconfig()
-  ;[manager, delivery] = await Promise.all([
-    startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] }),
-    start(),
-  ])
+  manager = await startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+  platform = await startStorePlatform(plane, program)
+  delivery = await start()
 })
 afterAll(async () => {
   await Promise.all([manager?.stop(), delivery?.stop()])
+  await platform?.store[Symbol.asyncDispose]()
 })
 
 test('a claim without a binding names the command that lets the process in (28.4)', async () => {
@@ -138,6 +146,23 @@ test('a claim that is deleted ends its keys, and a key whose claim is gone ends 
     BOUND,
   )
   expect(await mustKubectl(plane, ['get', 'oak', '-l', 'management.platform.sh/claim'])).toBe('')
+})
+
+test('Secrets are pulled and pushed, refused ones have Events, and the state is reported twice (36)', async () => {
+  await platform.says('Synced')
+  const web = await createProject(plane)
+  await platform.store.put(`${web.name}/pulled`, { a: '1' })
+  await web.create('pulled', { direction: 'Pull' })
+  await web.create('pushed', { direction: 'Push', data: { a: '1' } })
+  await web.create('missing', { direction: 'Pull' })
+  await web.has('pulled', { a: '1' })
+  await web.event('missing', 'StoreNotFound')
+  await platform.says('Partly')
+  await eventually(
+    'it is pushed',
+    async () => (await platform.store.get(`${web.name}/pushed`)) ?? undefined,
+    BOUND,
+  )
 })
 
 /** These serve API servers without streaming lists (test/cluster/install/without-watch-list.own.long.test.ts). */

@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import type { StoreClient } from '../../../../src/delivery/store/client.ts'
 import { SecretStoreError } from '../../../../src/delivery/store/store-error.ts'
+import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import { startStore, TOKEN } from '../../../support/store-server.ts'
 
 const MOUNT = { data: { path: 'secret/', type: 'kv', options: { version: '2' } } }
@@ -107,6 +108,18 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
   lookupToken: { ttlSeconds: 60, isRenewable: true, creationTtlSeconds: 90 },
   renewToken: { ttlSeconds: 90, isRenewable: true, creationTtlSeconds: 90 },
 }
+
+test.each(CALLS.filter(({ isWrite }) => isWrite))(
+  'call $name of a process that does not lead any more sends no write (8.1)',
+  async ({ call }) => {
+    const { client, calls } = await fullStore()
+    const mayWrite = (): void => {
+      throw new NotLeaderError()
+    }
+    await expect(call(client({ mayWrite }))).rejects.toBeInstanceOf(NotLeaderError)
+    expect(calls.filter(({ method }) => method !== 'GET')).toEqual([])
+  },
+)
 
 test.each(CALLS)(
   'call $name asks $path and reads the answer (36.1)',
