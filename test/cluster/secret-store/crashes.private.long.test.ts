@@ -82,7 +82,7 @@ async function expectLeftAlone(secret: string): Promise<void> {
 }
 
 test.each(rounds)(
-  'killed at $name, $how, it is in step after the next start (36.3, 36.4)',
+  'a process that is killed at $name, $how, is in step after its next start (36.3, 36.4)',
   async (round) => {
     const { point, position, changes, isFirst, secret } = round
     const one = syncedIn(round)
