@@ -47,7 +47,7 @@ const CLUSTER_WIDE = [
   `delegate, use: ownedaccesskeys of ${KINDS}`,
   `create, delete, get, list, watch: directclusterendpointtokens of ${KINDS}`,
   `list, watch: configs of ${KINDS}`,
-  'list, watch: namespaces',
+  'list: namespaces',
   'create: events of events.k8s.io',
   `confine: tokensecrets of ${KINDS}`,
 ]
@@ -62,7 +62,7 @@ describe('the rights of the delivery process (28.3)', () => {
       more: [
         'list, watch: configmaps platform-config-in-force, platform-gateway-ca',
         'list, watch: secrets platform-settings-delivery',
-        'create, get, patch, update: configmaps platform-secret-store-status',
+        'create, get, patch: configmaps platform-secret-store-status',
         'create: leases of coordination.k8s.io',
         'get, update: leases management-operator-delivery of coordination.k8s.io',
       ],
