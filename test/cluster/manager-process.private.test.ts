@@ -202,7 +202,7 @@ describe('the manager', () => {
     expect({ code, body }).toEqual({
       code: 500,
       body: expect.stringContaining(
-        '[-]stores-synced failed: configs, secrets, secretSettings, signingSecrets, configMaps, tokens, keys, users, teams not listed yet',
+        '[-]stores-synced failed: configs, secrets, secretSettings, deliverySettings, signingSecrets, configMaps, tokens, keys, users, teams not listed yet',
       ),
     })
     expect(await lonely.stop()).toEqual({ code: 0, signal: null })
