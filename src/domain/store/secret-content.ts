@@ -1,5 +1,6 @@
 // The data of a Secret and of an entry of the store, each as the other one has it (contract 36.3, 36.4).
 import type { Secret } from '../../api/objects.ts'
+import { isDataKey } from '../data-key.ts'
 
 /** The entries of the store by name, as texts: strings as they are, other JSON compact. */
 export type StoreContent = Readonly<Record<string, string>>
@@ -13,8 +14,6 @@ type ContentOutcome<Content> =
 const MOST_BYTES = 1024 * 1024
 /** More names than that fill the managed fields of a Secret. */
 const MOST_ENTRIES = 1000
-const LONGEST_NAME = 253
-const NAME = /^[-._a-zA-Z0-9]+$/
 
 /** The data of a Secret in base64, from an entry of the store; all or nothing. */
 export function pulledData(
@@ -37,10 +36,6 @@ export function pulledData(
   const data = Object.fromEntries(bytes.map(([name, value]) => [name, value.toString('base64')]))
   return { ok: true, content: data }
 }
-
-/** As the API server judges it. */
-const isDataKey = (name: string): boolean =>
-  NAME.test(name) && name.length <= LONGEST_NAME && name !== '.' && !name.startsWith('..')
 
 /** The entry of the store, from the data of a Secret; all or nothing. */
 export function pushedContent({ data = {} }: Pick<Secret, 'data'>): ContentOutcome<StoreContent> {

@@ -10,6 +10,7 @@ import {
   SIGNING_KEY_PREFIX,
 } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
+import { isDataKey } from '../data-key.ts'
 import { isDnsSubdomain } from '../dns-name.ts'
 import { parseDuration } from '../time.ts'
 
@@ -85,8 +86,6 @@ export function tokenReadingFor(
 /** Whether both name the same key of the same Secret. */
 export const isSameRef = (a: TokenRef, b: TokenRef): boolean => a.name === b.name && a.key === b.key
 
-const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/
-
 /**
  * Why this Secret is not even read, as a sentence; null = it may be.
  *
@@ -94,7 +93,7 @@ const SECRET_KEY = /^[-._a-zA-Z0-9]{1,253}$/
  */
 export function refusedRef({ name, key }: TokenRef, configName: string): string | null {
   if (!isDnsSubdomain(name)) return 'tokenSecretRef has a name that no Secret can have.'
-  if (!SECRET_KEY.test(key)) return 'tokenSecretRef has a key that no Secret can have.'
+  if (!isDataKey(key)) return 'tokenSecretRef has a key that no Secret can have.'
   const isOurs =
     name === configName ||
     OUR_SECRETS.includes(name) ||

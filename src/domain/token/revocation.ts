@@ -2,6 +2,7 @@
 // expire, so that a whole ConfigMap is deleted after its hour.
 import { REVOKED_TOKENS_PREFIX } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
+import { isDataKey } from '../data-key.ts'
 import { formatTimestamp, parseTimestamp } from '../time.ts'
 
 /** Revoked tokens: `jti` to `exp` in epoch milliseconds. */
@@ -46,8 +47,7 @@ export const isTooLateToRecord = (expiresMs: number, nowMs: number): boolean =>
   nowMs >= (hourOf(expiresMs) + 1) * HOUR_MS + KEPT_AFTER_MS
 
 /** Whether the `jti` is a valid data key of a ConfigMap; the uid of every object is valid. */
-export const isRecordable = (jti: string): boolean =>
-  /^[-._a-zA-Z0-9]{1,253}$/.test(jti) && !/^(?:\.$|\.\.)/.test(jti)
+export const isRecordable = (jti: string): boolean => isDataKey(jti)
 
 /** The `jti`s in a ConfigMap; empty when the ConfigMap is not for revoked tokens. */
 export const revokedJtisIn = (configMap: ConfigMap | undefined): readonly string[] =>
