@@ -15,6 +15,7 @@ import {
   writeFault,
   writtenIn,
 } from '../../domain/store/store-answers.ts'
+import { API_OF_VERSION_2 } from '../../domain/store/stored-secret.ts'
 import type { Resolve } from '../../runtime/address-guard.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { faultOfAnswer, SecretStoreError } from './store-error.ts'
@@ -130,15 +131,6 @@ export function createStoreClient(options: StoreClientOptions): StoreClient {
     },
   }
 }
-
-/** What version 2 answers a GET of below its mount: read as version 1, they would lead to the entries of all projects. */
-const API_OF_VERSION_2: ReadonlySet<string> = new Set([
-  'config',
-  'data',
-  'detailed-metadata',
-  'metadata',
-  'subkeys',
-])
 
 const RESERVED_PROJECT =
   'a project of this name has no entries of version 1: the name stands for others in version 2'

@@ -1,7 +1,7 @@
 // The settings of the secret store, as the delivery process acts on them (contract 36.1).
 import type { DeliveryProcessSettings } from '../settings/secret-settings.ts'
 import { parseDuration } from '../time.ts'
-import { SHORTEST_INTERVAL_MS, syncIntervalMs } from './store-token.ts'
+import { DEFAULT_TOKEN_KEY, SHORTEST_INTERVAL_MS, syncIntervalMs } from './store-token.ts'
 
 /** The store that is switched on. */
 export interface StoreSettings {
@@ -47,7 +47,7 @@ export function storeSettingsOf(
     tokenSecret: tokenSecretRef?.name
       ? {
           name: tokenSecretRef.name,
-          key: tokenSecretRef.key || 'token',
+          key: tokenSecretRef.key || DEFAULT_TOKEN_KEY,
           isOptional: tokenSecretRef.optional === true,
         }
       : null,

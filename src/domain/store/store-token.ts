@@ -37,13 +37,14 @@ export interface KnownStoreToken {
   readonly readMs: number
 }
 
-const DEFAULT_KEY = 'token'
+/** The key of the token where the setting names none. */
+export const DEFAULT_TOKEN_KEY = 'token'
 
 /** Where these settings have the token; null = the store is off, or they need no Secret for it. */
 export function tokenRefOf({ secretStore }: ConfigSettings): TokenRef | null {
   const { auth } = secretStore ?? {}
   if (secretStore?.enabled !== true || auth?.token) return null
-  const { name, key = DEFAULT_KEY } = auth?.tokenSecretRef ?? {}
+  const { name, key = DEFAULT_TOKEN_KEY } = auth?.tokenSecretRef ?? {}
   return name === undefined ? null : { name, key }
 }
 

@@ -69,7 +69,7 @@ export const isSameRequest = (one: RequestMeta, other: RequestMeta): boolean =>
   )
 
 /** First segments below a mount of version 2: read as version 1, they would lead to the entries of all projects. */
-const API_OF_VERSION_2: ReadonlySet<string> = new Set([
+export const API_OF_VERSION_2: ReadonlySet<string> = new Set([
   'config',
   'data',
   'delete',
