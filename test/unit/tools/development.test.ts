@@ -35,14 +35,16 @@ describe('DEBUG', () => {
 const WITHIN = { withinMs: 10_000 }
 
 test('a debugger attaches to a process with the flags of the program, and evaluates', async () => {
-  const wait = 'globalThis.answer = 41; setInterval(() => {}, 1000)'
+  // The inspector listens before the program runs: `ready` says that it has.
+  const wait = 'globalThis.answer = 41; console.error("ready"); setInterval(() => {}, 1000)'
   const args = [...NODE_FLAGS, '--inspect=127.0.0.1:0', '--eval', wait]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   let written = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (written += text))
-  const addressIn = (): string | undefined => /ws:\/\/127\.0\.0\.1:\S+/.exec(written)?.[0]
-  const url = await eventually('the inspector listens', addressIn, WITHIN)
+  const addressIn = (): string | undefined =>
+    written.includes('ready') ? /ws:\/\/127\.0\.0\.1:\S+/.exec(written)?.[0] : undefined
+  const url = await eventually('the inspector listens and the program runs', addressIn, WITHIN)
   const socket = new WebSocket(url)
   await once(socket, 'open')
   const params = { expression: 'answer + 1' }
