@@ -157,6 +157,7 @@ const newRecord = (): SyncRecord => ({
   inStep: null,
   fault: null,
   comparedVersion: '',
+  namedMs: 0,
   failures: 0,
   told: '',
   retryMs: 0,
