@@ -48,6 +48,8 @@ export interface SyncRecord {
   fault: SyncFault | null
   /** resourceVersion that was last compared. */
   comparedVersion: string
+  /** When annotation `secret-store-written` was put back, epoch milliseconds; 0 = never. */
+  namedMs: number
   /** Faults in a row. */
   failures: number
   /** Message of the last Event, unless it is in step since: a store that is away in between changes nothing. */

@@ -1,6 +1,10 @@
 // Which Secrets ask for the store: Secrets of project namespaces that let this process read them (contract 36.2).
 import { NAMESPACES, SECRETS } from '../../api/names.ts'
-import { SECRET_STORE_LABEL } from '../../api/secret-store-names.ts'
+import {
+  SECRET_STORE_LABEL,
+  SECRET_STORE_PATH_ANNOTATION,
+  SECRET_STORE_VERSION_ANNOTATION,
+} from '../../api/secret-store-names.ts'
 import { LONGEST_PATH, projectOf } from '../../domain/store/stored-secret.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -34,7 +38,8 @@ export async function projectNamespaces(
   return found
 }
 
-const PAGE = 100
+/** Secrets in a page: each may have 1.5 MB of labels and managed fields, and a page of 100 took 400 MB. */
+const PAGE = 40
 /** Further Secrets of a namespace do not count: one project must not take the time of all. */
 const MOST_SECRETS = 1000
 
@@ -69,12 +74,19 @@ export async function labelledSecrets(
 
 type Texts = Readonly<Record<string, string>>
 
-/** Others' annotations, which may be large, are not kept. */
+/** What says what a Secret asks for. */
+const KEPT: ReadonlySet<string> = new Set([
+  SECRET_STORE_LABEL,
+  SECRET_STORE_PATH_ANNOTATION,
+  SECRET_STORE_VERSION_ANNOTATION,
+])
+
+/** Others, which may be many and large, are not kept. */
 const ofTheStore = (labels: Texts, annotations: Texts): { labels: Texts; annotations: Texts } => {
   const only = (texts: Texts): Texts =>
     Object.fromEntries(
       Object.entries(texts)
-        .filter(([name]) => name.startsWith(SECRET_STORE_LABEL))
+        .filter(([name]) => KEPT.has(name))
         .map(([name, text]) => [name, cut(text)]),
     )
   return { labels: only(labels), annotations: only(annotations) }

@@ -11,6 +11,7 @@ import {
   CHANGED,
   GONE,
   type SyncResult,
+  answerIn,
   changedOr,
   contentDigest,
   inStep,
@@ -86,8 +87,8 @@ async function applied(
   try {
     return await client.apply<Secret>(SECRETS, object, 'pull')
   } catch (error) {
-    // Its words may quote the data. An apply has no test: a 422 that looks like one is a webhook's refusal.
-    if (isRefusal(error, true) || isTestFailed(error)) return `${error.code} ${error.reason}`
+    // An apply has no test: a 422 that looks like one is a webhook's refusal.
+    if (isRefusal(error, true) || isTestFailed(error)) return answerIn(error)
     return changedOr(error)
   }
 }

@@ -35,15 +35,17 @@ interface Push {
   readonly content: StoreContent
   /** null = there is none. */
   readonly entry: EntryMetadata | null
+  readonly record: SyncRecord
 }
 
 /** Reads the entry's metadata, and writes it where it differs. @throws SecretStoreError, StatusError, NoResponseError */
 export async function push(
   found: ListedSecret,
   { path }: StoreRequest,
-  { inStep: known }: SyncRecord,
+  record: SyncRecord,
   deps: SyncDeps,
 ): Promise<SyncResult> {
+  const { inStep: known } = record
   const entry = await deps.store.readMetadata(path)
   const isEntrySame =
     known !== null &&
@@ -59,7 +61,7 @@ export async function push(
   if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
   const pushed = pushedContent(secret)
   if (!pushed.ok) return outOfStep('refused', 'StoreContentRefused', pushed.fault)
-  return carriedOut({ secret, path, content: pushed.content, entry }, deps)
+  return carriedOut({ secret, path, content: pushed.content, entry, record }, deps)
 }
 
 async function carriedOut(one: Push, deps: SyncDeps): Promise<SyncResult> {
@@ -86,21 +88,29 @@ const conflict = ({ path }: Push): SyncResult =>
     `The entry at ${path} has a version that this Secret has not written, and is left alone: delete the entry or choose another path.`,
   )
 
+/** A tool that takes the annotation away at each of its writes is not fought: nothing is decided by it. */
+const NAMED_EVERY_MS = 300_000
+
 /** Says in the entry and in the Secret which version was pushed, where they do not say so. */
 async function settled(
-  { secret, path, content, entry }: Push,
+  one: Push,
   { version, createdTime }: WrittenVersion,
   isWritten: boolean,
-  { store, pushClient }: SyncDeps,
+  { store, pushClient, clock }: SyncDeps,
 ): Promise<SyncResult> {
+  const { secret, path, content, entry, record } = one
   const { metadata } = secret
   const custom = entry?.customMetadata ?? {}
   const owner = entryOwner(metadata, version, custom)
   const isOwned = isSameContent(owner, custom)
   if (!isOwned) await store.writeCustomMetadata(path, owner)
-  const isNamed = writtenVersion(metadata) === version
+  const isKnown = !isWritten && isOwned && record.inStep?.entryVersion === version
+  const nowMs = clock.nowMs()
+  const isNamed =
+    writtenVersion(metadata) === version || (isKnown && nowMs - record.namedMs < NAMED_EVERY_MS)
   const kept = isNamed ? secret : await named(secret, version, pushClient)
   if (kept === CHANGED) return CHANGED
+  if (isKnown && !isNamed) record.namedMs = nowMs
   return inStep(isWritten || !isOwned || !isNamed ? 'written' : 'unchanged', {
     secretVersion: kept.metadata.resourceVersion,
     entryVersion: version,

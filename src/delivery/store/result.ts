@@ -1,9 +1,10 @@
 // How a sync of a Secret ended.
 import { hash } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { canonicalJson } from '../../domain/json/json.ts'
 import type { StoreContent } from '../../domain/store/secret-content.ts'
 import type { EntryMetadata } from '../../domain/store/store-answers.ts'
-import { isConflict, isNotFound } from '../../kube/client/api-error.ts'
+import { type StatusError, isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { InStep, SyncFault } from './deps.ts'
 
 /** The Secret is not there any more, or asks for something else: the next round sees what. */
@@ -34,7 +35,10 @@ export const outOfStep = (
   outcome: SyncFault['outcome'],
   reason: SyncFault['reason'],
   message: string,
-): SyncResult => ({ kind: 'outOfStep', fault: { outcome, reason, message } })
+): Extract<SyncResult, { readonly kind: 'outOfStep' }> => ({
+  kind: 'outOfStep',
+  fault: { outcome, reason, message },
+})
 
 /** A text that stands for the content. */
 export const contentDigest = (content: StoreContent): string =>
@@ -45,6 +49,10 @@ export const isKnownVersion = (
   { currentVersion, createdTime }: EntryMetadata,
   { entryVersion, entryCreated }: InStep,
 ): boolean => currentVersion === entryVersion && createdTime === entryCreated
+
+/** What the API server answers, without its own words: a webhook may quote the data, also as the reason. */
+export const answerIn = ({ code }: StatusError): string =>
+  `${code} ${STATUS_CODES[code] ?? ''}`.trimEnd()
 
 /** CHANGED for the error of a write that came too late. @throws every other error */
 export function changedOr(error: unknown): typeof CHANGED {

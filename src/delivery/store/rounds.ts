@@ -2,7 +2,7 @@
 import { SECRET_STORE_LABEL } from '../../api/secret-store-names.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { SyncOutcome } from '../../domain/store/round-status.ts'
-import { StatusError } from '../../kube/client/api-error.ts'
+import { NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
@@ -124,9 +124,7 @@ function createRound(options: RoundOptions) {
       if (outcome === null) due.push(one)
       else resting.push(outcome)
     }
-    const tried = await inTurn(due, signal, (one) =>
-      sync(one.found, one.project, recordOf(one), options),
-    )
+    const tried = await inTurn(byTurns(due), signal, (one) => synced(one, recordOf(one), options))
     return [...resting, ...tried]
   }
 
@@ -159,6 +157,7 @@ const newRecord = (): SyncRecord => ({
   inStep: null,
   fault: null,
   comparedVersion: '',
+  namedMs: 0,
   failures: 0,
   told: '',
   retryMs: 0,
@@ -169,6 +168,34 @@ const isPush = ({ found: { labels = {} } }: AskingSecret): boolean =>
 
 const hasChanged = ({ found }: AskingSecret, record: SyncRecord | undefined): boolean =>
   record?.comparedVersion !== found.resourceVersion
+
+/** The first Secret of each namespace, then the second of each: one with many, or with a broken part of the store, stops no other. */
+function byTurns(all: readonly AskingSecret[]): readonly AskingSecret[] {
+  const turns: AskingSecret[][] = []
+  const counts = new Map<string, number>()
+  for (const one of all) {
+    const turn = counts.get(one.found.namespace) ?? 0
+    counts.set(one.found.namespace, turn + 1)
+    ;(turns[turn] ??= []).push(one)
+  }
+  return turns.flat()
+}
+
+/** Syncs a Secret. A defect of this program counts as a fault of this one. @throws NotLeaderError */
+async function synced(
+  { found, project }: AskingSecret,
+  record: SyncRecord,
+  deps: SyncDeps,
+): Promise<SyncOutcome | null> {
+  try {
+    return await sync(found, project, record, deps)
+  } catch (err) {
+    if (err instanceof NotLeaderError) throw err
+    const { namespace, name } = found
+    deps.log.error({ err, namespace, name }, 'a secret cannot be compared with the store')
+    return 'failed'
+  }
+}
 
 /** Outcomes that only a store that answers has: others may come of the Secret or of the API server. */
 const ANSWERED: ReadonlySet<SyncOutcome> = new Set([
@@ -185,7 +212,7 @@ async function inTurn(
   signal: AbortSignal,
   act: (one: AskingSecret) => Promise<SyncOutcome | null>,
 ): Promise<readonly SyncOutcome[]> {
-  const waiting = [...all]
+  const waiting = all.toReversed()
   const outcomes: SyncOutcome[] = []
   let unreachable = 0
   const work = async (): Promise<void> => {

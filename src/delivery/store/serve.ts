@@ -81,6 +81,7 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
   })
   void keepToken({ store, clock, log, signal, observe: metrics.tokenEnds })
   let sinceMs: number | null = null
+  const report = latestReport(options)
   await syncInRounds({
     ...options,
     store,
@@ -91,9 +92,10 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
       const isWhole = outcomes.every(isInStep) && answer === 'answers'
       sinceMs = isWhole ? null : (sinceMs ?? clock.nowMs())
       metrics.laggingSince(sinceMs)
-      await reported(roundStatus(settings, outcomes, answer), options)
+      report.begin(roundStatus(settings, outcomes, answer))
     },
   })
+  await report.end()
 }
 
 const ended = (signal: AbortSignal): Promise<void> =>
@@ -109,6 +111,22 @@ async function answerOf(store: StoreClient): Promise<Parameters<typeof roundStat
   } catch (error) {
     if (!(error instanceof SecretStoreError)) throw error
     return error.kind === 'unreachable' ? 'unreachable' : 'denied'
+  }
+}
+
+/** Reports beside the rounds, which a report that is refused must not stop: each ends the one before. */
+function latestReport(options: StoreServing) {
+  let superseded = new AbortController()
+  let running = Promise.resolve()
+  return {
+    begin: (status: StoreStatus): void => {
+      superseded.abort()
+      superseded = new AbortController()
+      const signal = AbortSignal.any([options.signal, superseded.signal])
+      running = running.then(() => reported(status, { ...options, signal }))
+    },
+    /** Resolves when none is being written. */
+    end: (): Promise<void> => running,
   }
 }
 

@@ -10,7 +10,7 @@ import { SecretStoreError } from './store-error.ts'
 import type { ListedSecret, SyncDeps, SyncFault, SyncRecord } from './deps.ts'
 import { pull } from './pull.ts'
 import { push } from './push.ts'
-import { CHANGED, GONE, type SyncResult, outOfStep } from './result.ts'
+import { CHANGED, GONE, type SyncResult, answerIn, outOfStep } from './result.ts'
 
 /** Why Secrets are written, for metrics. */
 export const SYNC_WRITE_REASONS = ['pull', 'pushed'] as const
@@ -19,6 +19,9 @@ export const SYNC_WRITE_REASONS = ['pull', 'pushed'] as const
 const BACK_OFF = { firstMs: 10_000, longestMs: 300_000 }
 /** A Secret that others change again and again waits for the next round. */
 const MOST_TRIES = 3
+
+const RESTLESS =
+  'The Secret or its entry was another one at each try, or a webhook answers writes with 404 or 409.'
 
 /** How a Secret has ended that failed a short time ago and is as it was, so that it is not tried again; null = it is to be tried. */
 export const restingOutcome = (
@@ -32,7 +35,7 @@ export const restingOutcome = (
  * Syncs a Secret.
  *
  * @param project of its namespace
- * @returns how it ended; null = it is gone, or changes while it is synced
+ * @returns how it ended; null = it is gone, or asks for something else
  */
 export async function sync(
   found: ListedSecret,
@@ -45,7 +48,7 @@ export async function sync(
   const result = asked.ok
     ? await tried(() => (direction === 'Pull' ? pull : push)(found, asked.request, record, deps))
     : outOfStep('refused', 'StorePathRefused', asked.fault)
-  if (result === GONE || result === CHANGED) return null
+  if (result === GONE) return null
   record.comparedVersion = found.resourceVersion
   if (result.kind === 'outOfStep') return failed(found, direction, result.fault, record, deps)
   record.inStep = result.inStep
@@ -59,11 +62,12 @@ export async function sync(
   return result.outcome
 }
 
-async function tried(act: () => Promise<SyncResult>): Promise<SyncResult> {
+async function tried(act: () => Promise<SyncResult>): Promise<Exclude<SyncResult, typeof CHANGED>> {
   for (let tries = 1; ; tries += 1) {
     try {
       const result = await act()
-      if (result !== CHANGED || tries === MOST_TRIES) return result
+      if (result !== CHANGED) return result
+      if (tries === MOST_TRIES) return outOfStep('failed', null, RESTLESS)
     } catch (error) {
       return faultOf(error)
     }
@@ -73,13 +77,13 @@ async function tried(act: () => Promise<SyncResult>): Promise<SyncResult> {
 const OUTCOMES = { unreachable: 'unreachable', denied: 'denied', refused: 'refused' } as const
 
 /** Errors of the store and of the API server; another one is a defect of this program. */
-function faultOf(error: unknown): SyncResult {
+function faultOf(error: unknown): Exclude<SyncResult, typeof CHANGED> {
   if (error instanceof SecretStoreError) {
     const reason = error.kind === 'refused' ? 'StoreContentRefused' : null
     return outOfStep(OUTCOMES[error.kind], reason, `${capitalised(error.message)}.`)
   }
   if (error instanceof StatusError)
-    return outOfStep('failed', null, `The API server answers ${error.code} ${error.reason}.`)
+    return outOfStep('failed', null, `The API server answers ${answerIn(error)}.`)
   if (error instanceof NoResponseError) return outOfStep('failed', null, 'No API server answers.')
   throw error
 }

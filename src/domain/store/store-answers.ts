@@ -244,10 +244,13 @@ function writtenVersionOf(metadata: JsonMap): WrittenVersion | null {
   return version === null || createdTime === null ? null : { version, createdTime }
 }
 
+/** Of RFC 3339 with nanoseconds there are 35; it is remembered for each Secret. */
+const LONGEST_TIME = 64
+
 /** As it stands: it is compared, not read. */
 function createdTimeOf(metadata: JsonMap): string | null {
   const text = ownValue(metadata, 'created_time')
-  return typeof text === 'string' && text !== '' ? text : null
+  return typeof text === 'string' && text !== '' && text.length <= LONGEST_TIME ? text : null
 }
 
 const countOf = (value: Json | undefined): number | null =>

@@ -56,6 +56,7 @@ export const NEW_RECORD: SyncRecord = {
   inStep: null,
   fault: null,
   comparedVersion: '',
+  namedMs: 0,
   failures: 0,
   told: '',
   retryMs: 0,

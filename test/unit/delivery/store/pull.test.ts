@@ -178,13 +178,13 @@ describe('a Secret that changes meanwhile (36.3)', () => {
     expect(world.data()).toEqual({ user: 'ada', theirs: 'kept' })
   })
 
-  test('is left for the next round after three times', async () => {
+  test('is left for the next round after three times, and counts as failed', async () => {
     const world = pullWorld({ user: 'ada' })
     world.server.faultOf = ({ method }) => {
       if (method === 'PATCH') world.edit({ data: { theirs: String(world.server.revision) } })
       return null
     }
-    expect(await world.sync()).toBeNull()
+    expect(await world.sync()).toBe('failed')
     expect(world.server.writes()).toHaveLength(3)
     world.server.faultOf = () => null
     expect(await world.sync()).toBe('written')

@@ -117,6 +117,32 @@ describe('the store is served by its settings (36.1)', () => {
     expect(reported(world)?.['reason']).toBe('AddressMissing')
   })
 
+  test('a report that is refused for good stops no round', async () => {
+    const world = new StoreWorld()
+    world.namespace(NAMESPACE)
+    world.server.faultOf = ({ method, plural }) =>
+      method === 'PATCH' && plural === 'configmaps' ? { code: 403, reason: 'Forbidden' } : null
+    served(world, settingsAt('http://127.0.0.1:1'))
+    const rounds = () => world.server.calls.filter(({ plural }) => plural === 'namespaces').length
+    await eventuallyPasses(
+      'a third round',
+      async () => {
+        await world.clock.advance(10_000)
+        expect(rounds()).toBeGreaterThanOrEqual(3)
+      },
+      WITHIN,
+    )
+    world.server.faultOf = () => null
+    await eventuallyPasses(
+      'the report',
+      async () => {
+        await world.clock.advance(5000)
+        expect(reported(world)?.['reason']).toBe('Unreachable')
+      },
+      WITHIN,
+    )
+  })
+
   test('a state that is as it was is not written again', async () => {
     const world = new StoreWorld()
     const { change } = served(world, settingsAt(null))

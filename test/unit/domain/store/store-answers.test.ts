@@ -122,6 +122,12 @@ test.each([
   })
 })
 
+test('a time that no store gives is none: it would be remembered for each Secret (36.5)', () => {
+  const long = { ...version(''), created_time: 'x'.repeat(65) }
+  const data = metadata({ versions: { 2: long } })
+  expect(metadataIn(sent(200, around(data)), NOW_MS)).toMatchObject({ kind: 'fault' })
+})
+
 test('the metadata of an entry without a version, and what others say there, are read (36.3)', () => {
   const data = metadata({
     current_version: 0,
