@@ -262,7 +262,7 @@ describe('settings', () => {
       (status.conditions ?? []).some(isReported),
     )
     expect(conditions?.find(isReported)?.message).toBe(
-      'Nothing in this product acts on these settings: secretStore.enabled, costControl.enabled.',
+      'Nothing in this product acts on these settings: costControl.enabled.',
     )
     await settings.declare({})
     await settings.settled('the condition has gone', (status) =>
