@@ -3,7 +3,7 @@ import { isLoopbackHost } from '../settings/store-endpoint.ts'
 import type { StoreSettings } from './store-settings.ts'
 
 /** Where the store is, or why it is not asked: the fault says which setting is unusable. */
-export type StoreAddress =
+type StoreAddress =
   | { readonly url: URL; readonly fault: null }
   | { readonly url: null; readonly fault: string; readonly setting: 'address' | 'token' }
 

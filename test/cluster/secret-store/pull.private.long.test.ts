@@ -63,7 +63,7 @@ describe.concurrent('the version of an entry', () => {
     await web.has('destroyed', { a: '2' })
   })
 
-  test('gone with all its metadata keeps the data, and one that begins anew follows (36.3)', async () => {
+  test('gone with all its metadata keeps the data, and a new version 1 follows (36.3)', async () => {
     await pulled('gone', { a: '1' })
     await ask('DELETE', 'metadata', 'gone')
     expect(await web.event('gone', 'StoreNotFound')).toContain(`${web.name}/gone`)
@@ -72,7 +72,7 @@ describe.concurrent('the version of an entry', () => {
     await web.has('gone', { a: 'anew' })
   })
 
-  test('is not there yet: metadata alone are no data, and the first one follows (36.3)', async () => {
+  test('is not there yet: metadata without a version change nothing, and the first one follows (36.3)', async () => {
     await ask('POST', 'metadata', 'planned', { custom_metadata: { team: 'a' } })
     await web.create('planned', { direction: 'Pull', data: { own: 'x' } })
     expect(await web.event('planned', 'StoreNotFound')).toContain('no data')
@@ -208,7 +208,7 @@ test('version 1 of the engine, by its mount: entries follow, and nothing is push
   await says('Partly')
 })
 
-test('projectNamespacePrefix: other namespaces are those of projects, and what was pulled stays (36.2)', async () => {
+test('projectNamespacePrefix: projects have other namespaces, and what was pulled stays (36.2)', async () => {
   const { store, declare } = served()
   await pulled('before', { a: '1' })
   const team = await createProject(plane, { prefix: 'team-' })
@@ -220,7 +220,7 @@ test('projectNamespacePrefix: other namespaces are those of projects, and what w
   await store.put(`${web.name}/before`, { a: '2' })
   await store.requests()
   await staysTrue(
-    'the namespaces of before are left alone',
+    'the other namespaces are left alone',
     async () => {
       expect(aboutEntry(await store.requests(), `${web.name}/before`)).toEqual([])
       expect(await web.texts('before')).toEqual({ a: '1' })

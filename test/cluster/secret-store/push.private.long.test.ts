@@ -107,7 +107,7 @@ describe.concurrent('an entry', () => {
     expect((await has(name, { a: '1' }, 2)).metadata.deletion_time).toBe('')
   })
 
-  test('that was deleted with its metadata begins anew (36.4)', async () => {
+  test('that was deleted with its metadata gets version 1 again (36.4)', async () => {
     await push('gone', { a: '1' })
     await has('gone', { a: '1' }, 1)
     await web.change('gone', { stringData: { a: '2' } })
@@ -139,7 +139,7 @@ describe.concurrent('an entry', () => {
     })
   })
 
-  test('that two Secrets name has the data of one; the other is told, and does not fight (36.4)', async () => {
+  test('that two Secrets name has the data of one; the other has an Event, and does not fight (36.4)', async () => {
     await push('first', { whose: 'first' }, 'shared/path')
     await has('shared/path', { whose: 'first' }, 1, 'first')
     await push('second', { whose: 'second' }, 'shared/path')
@@ -160,7 +160,7 @@ describe.concurrent('an entry', () => {
     expect(found.metadata.custom_metadata?.['uid']).toBe(metadata.uid)
   })
 
-  test('follows the path that the annotation names; that of before stays (36.4)', async () => {
+  test('follows the path that the annotation names, and the entry at the first path stays (36.4)', async () => {
     await push('moves', { a: '1' }, 'from')
     await has('from', { a: '1' }, 1, 'moves')
     const annotations = { 'management.platform.sh/secret-store-path': 'to' }
@@ -171,7 +171,7 @@ describe.concurrent('an entry', () => {
 })
 
 describe.concurrent('a Secret', () => {
-  test('that is no text is refused; once it is, it is pushed at once (36.4)', async () => {
+  test('with binary data is refused; once it is, it is pushed at once (36.4)', async () => {
     await push('binary', { text: 'a', binary: Buffer.from([0xff, 0xfe, 0]) })
     expect(await web.event('binary', 'StoreContentRefused')).toContain('UTF-8')
     expect(await stored('binary')).toBeNull()
@@ -216,7 +216,7 @@ describe.concurrent('a Secret', () => {
     expect(await stored(name)).toBeNull()
   })
 
-  test('whose label is neither Pull nor Push is told, and pushed once it is (36.2)', async () => {
+  test('whose label is neither Pull nor Push has an Event, and is pushed once it is (36.2)', async () => {
     await push('label', { a: '1' })
     await has('label', { a: '1' }, 1)
     const label = (value: string) => ({

@@ -78,7 +78,7 @@ export async function readStoreCondition(plane: TestControlPlane): Promise<Condi
 export const aboutEntry = (requests: readonly StoreRequest[], path: string) =>
   requests.filter(({ path: asked }) => asked.endsWith(`/${path}`))
 
-/** Waits for a request about an entry. The list of requests begins anew with each look. */
+/** Waits for a request about an entry. Each look empties the list of requests. */
 export const untilAsked = (store: KvStore, path: string): Promise<StoreRequest> =>
   eventually(
     `the store is asked for ${path}`,

@@ -190,7 +190,7 @@ describe('syncInterval', () => {
     expect(asked).toBeGreaterThan(0)
   })
 
-  test('of an hour: nothing is asked meanwhile, but a Secret that is pushed is looked at (36.1, 36.5)', async () => {
+  test('of an hour: nothing is asked meanwhile, but a changed Secret is pushed (36.1, 36.5)', async () => {
     const { store, declare, says } = served()
     const at = `${web.name}/seldom`
     await web.create('seldom', { direction: 'Push', data: { a: '1' } })
