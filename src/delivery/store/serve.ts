@@ -110,7 +110,8 @@ async function answerOf(store: StoreClient): Promise<Parameters<typeof roundStat
     return 'answers'
   } catch (error) {
     if (!(error instanceof SecretStoreError)) throw error
-    return error.kind === 'unreachable' ? 'unreachable' : 'denied'
+    // What no store of secrets answers is not said of the token.
+    return error.kind === 'denied' ? 'denied' : 'unreachable'
   }
 }
 

@@ -1,6 +1,6 @@
 // HTTP to the store of secrets: bounded in bytes, time and connections, to addresses that are allowed.
 import { type AddressClass, reachFault } from '../../domain/address-class.ts'
-import { isLoopbackHost } from '../../domain/settings/store-endpoint.ts'
+import { storeAddressOf } from '../../domain/store/store-address.ts'
 import type { StoreBody } from '../../domain/store/store-answers.ts'
 import { NotLeaderError } from '../../kube/client/api-error.ts'
 import { createAddressGuard, type Resolve } from '../../runtime/address-guard.ts'
@@ -49,8 +49,8 @@ type SendParts = (clients: StoreClients, sent: StoreRequestParts) => Promise<Htt
 /** Creates the way to the store. Its connections end when the signal aborts. */
 export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
   const { mayWrite } = options
-  const base = baseOf(options)
-  const clients = 'fault' in base ? null : clientsTo(base.url, options)
+  const { url: base, fault } = storeAddressOf(options)
+  const clients = base && clientsTo(base, options)
   const headers = headersOf(options)
   const postHeaders = { ...headers, 'content-type': 'application/json' }
   const onceAtMost = singleWrites(options)
@@ -60,9 +60,8 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
     statuses: readonly number[],
     send: SendParts,
   ): Promise<StoreBody> => {
-    if ('fault' in base || clients === null)
-      throw new SecretStoreError('refused', faultIn(base), null)
-    const url = `${base.url.origin}${base.url.pathname.replace(/\/$/, '')}/v1/${path}`
+    if (base === null || clients === null) throw new SecretStoreError('refused', fault ?? '', null)
+    const url = `${base.origin}${base.pathname.replace(/\/$/, '')}/v1/${path}`
     const sent = { url, headers, statuses, maxBytes: MAX_BYTES, withinMs: WITHIN_MS }
     const { status, body } = await send(clients, sent).catch((error: unknown) => {
       throw error instanceof NotLeaderError ? error : faultOfCall(error)
@@ -151,34 +150,6 @@ function clientsTo(
 /** An administrator names the store, so it may be anywhere; what is never a server stays closed (contract 25.6). */
 const ALL_CLASSES: ReadonlySet<AddressClass> = new Set(['loopback', 'private', 'public'])
 const LOOPBACK_ONLY: ReadonlySet<AddressClass> = new Set(['loopback'])
-
-/** Where the store is, or why it is not asked, as a sentence without any part of the settings. */
-type StoreBase = { readonly url: URL } | { readonly fault: string }
-
-const faultIn = (base: StoreBase): string => ('fault' in base ? base.fault : '')
-
-/** The characters of a header. */
-const HEADER_TEXT = /^[\x21-\x7e]*$/
-
-function baseOf({ address, token, namespace }: StoreHttpOptions): StoreBase {
-  const url = URL.parse(address)
-  if (url === null || !['http:', 'https:'].includes(url.protocol))
-    return { fault: 'secretStore.address does not name a server: write https://host:port' }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    return {
-      fault: 'secretStore.address has a user, a query or a fragment: write https://host:port',
-    }
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname.replace(/^\[|\]$/g, '')))
-    return {
-      fault: 'secretStore.address begins with http, which only a loopback host may: write https',
-    }
-  if (token === '') return { fault: 'the token of the store is empty' }
-  if (!HEADER_TEXT.test(token) || !HEADER_TEXT.test(namespace))
-    return {
-      fault: 'the token or namespace of the store has white space or another character than ASCII',
-    }
-  return { url }
-}
 
 function bodyOf(value: object): Buffer {
   const body = Buffer.from(JSON.stringify(value))

@@ -1,4 +1,5 @@
 // What condition SecretStoreReady says (contract 36.1). Pure.
+import { storeAddressOf } from './store-address.ts'
 import type { StoreSettings } from './store-settings.ts'
 import type { StoreStatus } from './store-status.ts'
 
@@ -32,7 +33,7 @@ const notReady = (
   notes: readonly string[],
 ): StoreStatus => ({ status: 'False', reason, message: sentences(message, ...notes) })
 
-/** The state of a store that can't be asked yet; null = it can. */
+/** The state of a store that can't be asked, as a setting is missing or unusable; null = it can. */
 export function missingStatus(settings: StoreSettings): StoreStatus | null {
   const { address, token, tokenSecret, notes } = settings
   if (address === null)
@@ -41,7 +42,7 @@ export function missingStatus(settings: StoreSettings): StoreStatus | null {
       'Set secretStore.address, or the variable VAULT_ADDR of the delivery process, to the URL of the store.',
       notes,
     )
-  if (token !== null) return null
+  if (token !== null) return unusableStatus({ ...settings, address, token })
   if (tokenSecret === null)
     return notReady(
       'TokenMissing',
@@ -57,6 +58,15 @@ export function missingStatus(settings: StoreSettings): StoreStatus | null {
         message: sentences(missing, 'The store waits for it.', ...notes),
       }
     : notReady('TokenMissing', missing, notes)
+}
+
+function unusableStatus(
+  settings: StoreSettings & Parameters<typeof storeAddressOf>[0],
+): StoreStatus | null {
+  const found = storeAddressOf(settings)
+  if (found.fault === null) return null
+  const reason = found.setting === 'token' ? 'TokenMissing' : 'AddressMissing'
+  return notReady(reason, `The settings cannot be used: ${found.fault}.`, settings.notes)
 }
 
 /**
@@ -92,7 +102,11 @@ export function roundStatus(
   if (inStep < outcomes.length)
     return notReady(
       'Partly',
-      `Secrets not in step with the store: ${outcomes.length - inStep} of ${outcomes.length}; Events of each say why.`,
+      sentences(
+        `Secrets not in step with the store: ${outcomes.length - inStep} of ${outcomes.length}; Events say why.`,
+        isDenied ? `It refuses the token for ${count('denied')} of them.` : '',
+        isUnreachable ? `It does not answer for ${count('unreachable')} of them.` : '',
+      ),
       notes,
     )
   const message = `Secrets in step with the store: ${outcomes.length}.`

@@ -19,6 +19,7 @@ import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   type KvStore,
+  type KvStoreOptions,
   type StoreTokenParts,
   startKvStore,
 } from '../../support/kv-store/kv-store.ts'
@@ -38,6 +39,7 @@ interface AskingSecret {
   readonly type?: string
   readonly data?: Readonly<Record<string, string | Buffer>>
   readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
 }
 
 /** A project with its namespace. */
@@ -61,10 +63,10 @@ export interface Project {
 /** Creates a namespace of a project, which lets the delivery process in. */
 export async function createProject(
   plane: TestControlPlane,
-  { allows = true }: { readonly allows?: boolean } = {},
+  { allows = true, prefix = 'p-' }: { readonly allows?: boolean; readonly prefix?: string } = {},
 ): Promise<Project> {
   const name = uniqueName('web').slice(0, 12)
-  const namespace = `p-${name}`
+  const namespace = `${prefix}${name}`
   const { raw } = plane
   await mustKubectl(plane, ['create', 'namespace', namespace])
   if (allows) await allowDelivery(plane, namespace)
@@ -147,6 +149,7 @@ export const allowDelivery = (plane: TestControlPlane, namespace: string): Promi
 function manifestOf(name: string, asking: AskingSecret): object {
   const { direction, path, engine, type = 'Opaque', data = {}, labels = {} } = asking
   const annotations = {
+    ...asking.annotations,
     ...(path === undefined ? {} : { [SECRET_STORE_PATH_ANNOTATION]: path }),
     ...(engine === undefined ? {} : { [SECRET_STORE_VERSION_ANNOTATION]: engine }),
   }
@@ -161,12 +164,12 @@ export const writtenIn = (secret: Secret | null): string =>
 /** A platform whose Config has the store. */
 export interface StorePlatform {
   readonly store: KvStore
-  /** Sets `secretStore` of the Config; its token is in Secret `store-token`. */
-  readonly declare: (settings?: object) => Promise<void>
+  /** Sets `secretStore` of the Config, whose token is in Secret `store-token`, and other settings. */
+  readonly declare: (settings?: object, others?: object) => Promise<void>
   /** Puts a token into that Secret; null removes the Secret. */
   readonly setToken: (token: string | null) => Promise<void>
-  /** Waits for condition SecretStoreReady with this reason. */
-  readonly says: (reason: string) => Promise<Condition>
+  /** Waits for condition SecretStoreReady with this reason, and these words in its message. */
+  readonly says: (reason: string, words?: string) => Promise<Condition>
 }
 
 /** The rights of a token that may pull and push, in version 2 at `secret` and version 1 at `kv1`. */
@@ -187,8 +190,9 @@ export const storeProgram = (): Promise<string> => programOrSkip(ensureKvStore)
 export async function startStorePlatform(
   plane: TestControlPlane,
   program: string,
+  options: KvStoreOptions = {},
 ): Promise<StorePlatform> {
-  const store = await startKvStore(program)
+  const store = await startKvStore(program, options)
   const settings = settingsOf(plane)
   const at = '/api/v1/namespaces/platform-system/secrets'
   const setToken: StorePlatform['setToken'] = async (token) => {
@@ -199,10 +203,10 @@ export async function startStorePlatform(
     const { code } = await plane.raw('POST', at, object)
     if (code !== 201) throw new Error(`the token's Secret: ${code}`)
   }
-  const declare: StorePlatform['declare'] = async (parts = {}) => {
+  const declare: StorePlatform['declare'] = async (parts = {}, others = {}) => {
     const auth = { tokenSecretRef: { name: TOKEN_SECRET } }
     const secretStore = { enabled: true, address: store.url, auth, syncInterval: '10s', ...parts }
-    await settings.declare({ secretStore })
+    await settings.declare({ ...others, secretStore })
   }
   await setToken(await store.makeToken(PLATFORM_TOKEN))
   await declare()
@@ -210,13 +214,13 @@ export async function startStorePlatform(
     store,
     declare,
     setToken,
-    says: (reason) =>
+    says: (reason, words = '') =>
       eventually(
-        `SecretStoreReady says ${reason}`,
+        `SecretStoreReady says ${reason} ${words}`,
         async () => {
           const { status } = await settings.read()
           const found = findCondition(status?.conditions ?? [], 'SecretStoreReady')
-          if (found?.reason === reason) return found
+          if (found?.reason === reason && found.message?.includes(words)) return found
           throw new Error(JSON.stringify(found))
         },
         AFTER_A_ROUND,

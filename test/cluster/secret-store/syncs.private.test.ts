@@ -1,11 +1,12 @@
 /** @module-tag no-retry */
-// Secrets of projects and entries of a real key-value engine, in step (contract 36).
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+// Secrets of projects and entries of a real key-value engine, in step (contract 36). A store that is away: outages.private.long.test.ts.
+import { afterAll, describe, expect, test } from 'vitest'
 import { CLAIM_LABEL } from '../../../src/api/names.ts'
 import { SECRET_STORE_LABEL } from '../../../src/api/secret-store-names.ts'
 import { type OwnProcess, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
+import { prepareWith } from '../../support/program-or-skip.ts'
 import { createClaimNamespace, startDelivery } from '../claims/claim-world.ts'
 import {
   AFTER_A_ROUND,
@@ -24,7 +25,7 @@ let platform: StorePlatform
 let web: Project
 let other: Project
 
-beforeAll(async () => {
+prepareWith([program], async () => {
   const manager = await startOperator({ kubeconfig: await plane.operatorKubeconfig() })
   platform = await startStorePlatform(plane, program)
   const { store } = platform
@@ -149,17 +150,4 @@ describe.concurrent('a Secret that is pushed (36.4)', () => {
     )
     expect((await shop.read('deploy')).status.key?.keyID).toBe(claim.status.key?.keyID)
   })
-})
-
-test('the store that is away changes nothing, and heals (36.3, 36.5, threat 20)', async () => {
-  const { store } = platform
-  await store.put(`${other.name}/calm`, { a: '1' })
-  await other.create('calm', { direction: 'Pull' })
-  await other.has('calm', { a: '1' })
-  await store.seal(true)
-  await platform.says('Unreachable')
-  expect(await other.texts('calm')).toEqual({ a: '1' })
-  await store.seal(false)
-  await store.put(`${other.name}/calm`, { a: '2' })
-  await other.has('calm', { a: '2' })
 })

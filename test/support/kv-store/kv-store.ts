@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { choosePort } from '../../../tools/control-plane/ports.ts'
 import { tether } from '../../../tools/tether.ts'
-import { serverPair } from '../certificate-builder.ts'
+import { type ServerPair, serverPair } from '../certificate-builder.ts'
 import { eventually } from '../eventually.ts'
 
 /** A `path` of a policy, such as `secret/data/shop/*`; a segment may be `+`. */
@@ -117,6 +117,14 @@ export interface KvStore extends AsyncDisposable {
 
 const START_LIMIT_MS = 30_000
 
+/** How a store is served. */
+export interface KvStoreOptions {
+  /** Absent = https. */
+  readonly scheme?: 'https' | 'http'
+  /** Absent = one that its `caFile` trusts. */
+  readonly certificate?: ServerPair
+}
+
 /**
  * Starts an empty store. It ends with the test process, whatever ends that.
  *
@@ -125,13 +133,13 @@ const START_LIMIT_MS = 30_000
  */
 export async function startKvStore(
   program: string,
-  { scheme = 'https' }: { readonly scheme?: 'https' | 'http' } = {},
+  { scheme = 'https', certificate = serverPair('a store of secrets') }: KvStoreOptions = {},
 ): Promise<KvStore> {
   const folder = mkdtempSync(join(tmpdir(), 'kv-store-'))
   const port = await choosePort(join(folder, 'port'), console.log)
   const control = `127.0.0.1:${await choosePort(join(folder, 'control'), console.log)}`
   const rootToken = 'hvs.the-root-token-of-the-test'
-  const caFile = scheme === 'https' ? writeCertificate(folder) : ''
+  const caFile = scheme === 'https' ? writeCertificate(folder, certificate) : ''
   const tls = ['--tls-cert', join(folder, 'cert'), '--tls-key', join(folder, 'key')]
   const args = [
     `--listen=127.0.0.1:${port}`,
@@ -170,8 +178,7 @@ export async function startKvStore(
 }
 
 /** Writes `cert`, `key` and `ca`. @returns the path of the last */
-function writeCertificate(folder: string): string {
-  const { certificatePem, keyPem, caPem } = serverPair('a store of secrets')
+function writeCertificate(folder: string, { certificatePem, keyPem, caPem }: ServerPair): string {
   writeFileSync(join(folder, 'cert'), certificatePem)
   writeFileSync(join(folder, 'key'), keyPem, { mode: 0o600 })
   writeFileSync(join(folder, 'ca'), caPem)

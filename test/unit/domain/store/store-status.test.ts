@@ -92,10 +92,15 @@ describe('a store that cannot be asked (36.1)', () => {
     { name: 'no token', store: { auth: {} }, status: 'False', reason: 'TokenMissing', says: 'secretStore.auth.token' },
     { name: 'no Secret of the token', store: ref({}), status: 'False', reason: 'TokenMissing', says: 'Secret store-token of the platform namespace has no token at key token.' },
     { name: 'no optional Secret of the token', store: ref({ optional: true, key: 'k' }), status: 'Unknown', reason: 'TokenMissing', says: 'at key k. The store waits for it.' },
+    { name: 'http off loopback', store: { address: 'http://canary.example.com' }, status: 'False', reason: 'AddressMissing', says: 'The settings cannot be used: secretStore.address begins with http, which only a loopback host may: write https.' },
+    { name: 'an address with a query', store: { address: 'https://store?canary' }, status: 'False', reason: 'AddressMissing', says: 'a query or a fragment' },
+    { name: 'a namespace of the store with a space', store: { namespace: 'canary a' }, status: 'False', reason: 'AddressMissing', says: 'The settings cannot be used: secretStore.namespace has white space' },
+    { name: 'a token with a space', store: { auth: { token: 'canary a' } }, status: 'False', reason: 'TokenMissing', says: 'The settings cannot be used: the token of the store has white space' },
   ])('$name', ({ store, status, reason, says }) => {
     const settings = settingsOf({ ...store, skipTLSVerify: true })
     const found = settings && missingStatus(settings)
     expect(found).toMatchObject({ status, reason })
+    expect(found?.message).not.toContain('canary')
     expect(found?.message).toContain(says)
     expect(found?.message.endsWith(INSECURE)).toBe(true)
   })
@@ -134,6 +139,12 @@ describe('the state after a round (36.1)', () => {
     expect(found.message).toContain(says)
     const noted = roundStatus({ notes: [INSECURE, SHORT] }, outcomes, answer ?? 'answers')
     expect(noted).toEqual({ ...found, message: `${found.message} ${INSECURE} ${SHORT}` })
+  })
+
+  test('says of how many Secrets the store refuses the token, and of how many it does not answer', () => {
+    expect(status(['denied', 'unreachable', 'unreachable', 'not_found', 'written']).message).toBe(
+      'Secrets not in step with the store: 4 of 5; Events say why. It refuses the token for 1 of them. It does not answer for 2 of them.',
+    )
   })
 
   test('is True only where every Secret is in step', () => {
