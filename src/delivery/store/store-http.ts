@@ -77,11 +77,10 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
     get: (path, statuses) => call(path, statuses, ({ kept }, sent) => kept.get(sent)),
     post: async (path, value, statuses) => {
       const body = bodyOf(value)
-      const send = async ({ kept }: StoreClients, sent: StoreRequestParts): Promise<HttpAnswer> => {
+      return call(path, statuses, async ({ kept }, sent) => {
         mayWrite()
         return kept.post({ ...sent, headers: postHeaders, body })
-      }
-      return call(path, statuses, send)
+      })
     },
     postOnce: async (path, value, statuses) => {
       const body = bodyOf(value)

@@ -76,6 +76,11 @@ const isLeftAlone = ({ point, position, changes }: Round): boolean =>
   ((point.name === 'the entry' && position.arrives === 'before') ||
     (point.name === 'its owner' && position.arrives !== 'before'))
 
+async function leftAlone(secret: string): Promise<void> {
+  expect(await web.event(secret, 'StoreConflict')).toContain('left alone')
+  expect((await platform.store.get(`${web.name}/${secret}`))?.data).toEqual({ key: 'two' })
+}
+
 test.each(rounds)(
   'killed at $name, $how, it is in step after the next start (36.3, 36.4)',
   async (round) => {
@@ -94,12 +99,7 @@ test.each(rounds)(
     if (position.arrives === 'before') rule.release()
     delivery = await start()
     const wanted = changes ? 'three' : 'two'
-    if (isLeftAlone(round)) {
-      expect(await web.event(secret, 'StoreConflict')).toContain('left alone')
-      expect((await platform.store.get(`${web.name}/${secret}`))?.data).toEqual({ key: 'two' })
-    } else {
-      await one.isInStep(wanted)
-    }
+    await (isLeftAlone(round) ? leftAlone(secret) : one.isInStep(wanted))
     if (position.arrives === 'late') {
       await lateAnswer(rule)
       // Late custom metadata say whose the version is, so that it is replaced.
