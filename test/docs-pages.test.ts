@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { REASONS } from '../src/api/reasons.ts'
 import { IMPLEMENTED_SETTINGS } from '../src/domain/settings/effective-settings.ts'
 import { FUZZ_TARGETS } from '../tools/fuzz/targets.ts'
 import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts'
@@ -39,17 +40,26 @@ test('CONTRIBUTING.md and docs/architecture.md show the same arrow of imports', 
 describe('docs/config.md', () => {
   const page = textOf('docs/config.md')
 
+  test('lists the reasons of SecretStoreReady, which the delivery process gives (36.1)', () => {
+    const rows = page.matchAll(/^\| SecretStoreReady \| \w+ \| (.*?) \|/gm)
+    const listed = Array.from(rows, ([, names = '']) => names.match(/\w+/g) ?? []).flat()
+    expect(new Set(listed)).toEqual(new Set(REASONS.secretStoreReady))
+  })
+
   test('lists the conditions of a Config with their reasons (4.3, 6.7)', () => {
     const [, table = ''] = page.split('\n## Conditions\n')
-    const rows = [...table.matchAll(/^\| (\w+) \| (True|False) \| `(\w+)` \|/gm)]
+    const listed = [...table.matchAll(/^\| (\w+) \| (True|False) \| `(\w+)` \|/gm)]
+    const rows = listed.filter(([, type]) => type !== 'SecretStoreReady')
     const [, stalled = ''] = /^\| Stalled \| True \| (.*?) \|/m.exec(table) ?? []
     const failing = rows.flatMap(([, type, status, reason]) =>
       type === 'Ready' && status === 'False' ? [reason] : [],
     )
     expect([...stalled.matchAll(/\w+/g)].map(([reason]) => reason)).toEqual(failing)
-    const parts = unimplementedConditions({ secretStore: { enabled: true } })
-    const plan = textOf('src/controllers/config/plan.ts')
-    const own = [...plan.matchAll(/type: '(\w+)', status: '(\w+)', reason: '(\w+)'/g)]
+    const parts = unimplementedConditions({ costControl: { enabled: true } })
+    const sources = ['plan', 'reported-conditions'].map((name) =>
+      textOf(`src/controllers/config/${name}.ts`),
+    )
+    const own = [...sources.join('\n').matchAll(/type: '(\w+)', status: '(\w+)', reason: '(\w+)'/g)]
     expect(rows.map(([, ...row]) => row.join(' ')).toSorted()).toEqual(
       [
         ...own.map(([, ...row]) => row.join(' ')),

@@ -61,8 +61,8 @@ export interface ConfigSettings {
    */
   readonly uiSettings?: UiSettings
   /**
-   * Secret store whose entries the delivery process copies into Secrets of projects, and the other
-   * way.
+   * Secret store whose entries this product acts on: the delivery process copies them into Secrets
+   * of projects, and Secrets into it.
    */
   readonly secretStore?: SecretStoreSettings
   /**
@@ -687,8 +687,8 @@ export interface ExternalUrls {
 }
 
 /**
- * Secret store whose entries the delivery process copies into Secrets of projects, and the other
- * way.
+ * Secret store whose entries this product acts on: the delivery process copies them into Secrets of
+ * projects, and Secrets into it.
  */
 export interface SecretStoreSettings {
   /**

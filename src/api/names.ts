@@ -235,9 +235,6 @@ export const GATEWAY_FIELD_MANAGER = `${FIELD_MANAGER}-gateway`
 /** The field manager of the process that delivers the credentials of claims (contract 28.4). */
 export const DELIVERY_FIELD_MANAGER = `${FIELD_MANAGER}-delivery`
 
-/** The field manager of annotation `secret-store-written`: DELIVERY_FIELD_MANAGER names the data of claims, and nothing else. */
-export const PUSH_FIELD_MANAGER = `${DELIVERY_FIELD_MANAGER}-store`
-
 /** The platform's field managers, which clients must not use. */
 export const RESERVED_MANAGERS: readonly string[] = [
   FIELD_MANAGER,
@@ -274,30 +271,6 @@ export const SIGN_IN_CA_CONFIG_MAP = 'platform-sign-in-ca'
  * domain/signin/provider-status.ts. In the sign-in namespace; the operator copies it into condition SignInReady.
  */
 export const SIGN_IN_STATUS_CONFIG_MAP = 'platform-sign-in-status'
-
-/**
- * Secret with the settings in force that the delivery process needs, with the token of the secret store (contract 36.1), data key
- * `config`, JSON.
- */
-export const DELIVERY_SETTINGS_SECRET = 'platform-settings-delivery'
-
-/**
- * ConfigMap with the state of the secret store (contract 36.1), data key `status`, JSON as in domain/store/store-status.ts. The
- * operator copies it into condition SecretStoreReady.
- */
-export const SECRET_STORE_STATUS_CONFIG_MAP = 'platform-secret-store-status'
-
-/** On a Secret: `Pull` or `Push`, the direction between it and the secret store (contract 36.2). */
-export const SECRET_STORE_LABEL = `${GROUP}/secret-store`
-
-/** On such a Secret: the path of its entry below the project's part of the store; absent = its name (contract 36.2). */
-export const SECRET_STORE_PATH_ANNOTATION = `${GROUP}/secret-store-path`
-
-/** On such a Secret: the version of the store's key-value engine, `2` (absent) or `1` (contract 36.2). */
-export const SECRET_STORE_VERSION_ANNOTATION = `${GROUP}/secret-store-version`
-
-/** On a Secret that is pushed: the version of the entry that was written last (contract 36.4). */
-export const SECRET_STORE_WRITTEN_ANNOTATION = `${GROUP}/secret-store-written`
 
 /** Type of the Secrets that hold a session of a person (contract 25.4). */
 export const SESSION_TYPE = `${GROUP}/session`

@@ -7,8 +7,8 @@ import {
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
   type Resource,
-  SECRET_STORE_STATUS_CONFIG_MAP,
 } from '../api/names.ts'
+import { SECRET_STORE_STATUS_CONFIG_MAP } from '../api/secret-store-names.ts'
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
 import { type SettingsInForce, settingsInForce } from '../domain/settings/effective-settings.ts'
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'

@@ -65,7 +65,7 @@ export const monitoringFile = (name: string): string => readFileSync(join(FOLDER
 
 /** Words and numbers of the language, and functions, that our expressions use; every other word names something. */
 const WORDS = new Set(
-  'and or unless on by sum max min count group absent_over_time abs rate increase changes time vector avg_over_time last_over_time min_over_time histogram_quantile Inf'.split(
+  'and or unless on by sum max min count group absent_over_time abs rate increase changes time vector avg_over_time last_over_time max_over_time min_over_time histogram_quantile Inf'.split(
     ' ',
   ),
 )

@@ -167,7 +167,7 @@ test.each([
 
 /** Settings that are only checked and published (contract 6.7). */
 const NOT_ACTED_ON = [
-  'apps devPodSubDomain secretStore cloud',
+  'apps devPodSubDomain cloud',
   'costControl platformDB imageBuilder database',
 ].flatMap((line) => line.split(' '))
 

@@ -7,12 +7,12 @@ import {
   CLAIM_LABEL,
   CONFIG_MAPS,
   CONFIGS,
-  DELIVERY_SETTINGS_SECRET,
   GATEWAY_CA_CONFIG_MAP,
   IN_FORCE_CONFIG_MAP,
   SECRETS,
   TOKENS,
 } from '../../api/names.ts'
+import { DELIVERY_SETTINGS_SECRET } from '../../api/secret-store-names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { ClaimStores } from '../../delivery/claims/deps.ts'
 import { createClaimStores } from '../../delivery/claims/stores.ts'

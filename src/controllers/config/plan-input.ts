@@ -1,10 +1,7 @@
 // Collects what the plan of a Config needs to know, from the stores, the environment and the signing keys.
 import type { Config } from '../../api/config.gen.ts'
-import {
-  IN_FORCE_CONFIG_MAP,
-  SECRET_STORE_STATUS_CONFIG_MAP,
-  SIGN_IN_STATUS_CONFIG_MAP,
-} from '../../api/names.ts'
+import { IN_FORCE_CONFIG_MAP, SIGN_IN_STATUS_CONFIG_MAP } from '../../api/names.ts'
+import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../api/secret-store-names.ts'
 import { type ConfigMap, type Secret, secretText } from '../../api/objects.ts'
 import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'

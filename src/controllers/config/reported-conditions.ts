@@ -4,7 +4,7 @@ import type { DesiredCondition } from '../../domain/conditions.ts'
 import { CONDITION_MESSAGE_LIMIT } from '../../domain/settings/validation/faults.ts'
 import type { ProviderStatus } from '../../domain/signin/provider-status.ts'
 import type { StoreStatus } from '../../domain/store/store-status.ts'
-import { type FollowedToken, tokenReadingFor } from '../../domain/store/store-token.ts'
+import { type KnownStoreToken, tokenReadingFor } from '../../domain/store/store-token.ts'
 
 /** What other processes report, and what this one knows of the token that one of them needs. */
 export interface ReportedStates {
@@ -13,7 +13,7 @@ export interface ReportedStates {
   /** The state of the secret store (contract 36.1); null = the delivery process has not reported any. */
   readonly secretStore: StoreStatus | null
   /** The token of the secret store, as far as it is in a Secret; null = none has been read. */
-  readonly storeToken: FollowedToken | null
+  readonly storeToken: KnownStoreToken | null
 }
 
 /**

@@ -1,17 +1,14 @@
 // The Secrets by which other processes get the settings that they need (contract 6.8).
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import {
-  DELIVERY_SETTINGS_SECRET,
-  GATEWAY_SETTINGS_SECRET,
-  SIGN_IN_SETTINGS_SECRET,
-} from '../../api/names.ts'
+import { GATEWAY_SETTINGS_SECRET, SIGN_IN_SETTINGS_SECRET } from '../../api/names.ts'
+import { DELIVERY_SETTINGS_SECRET } from '../../api/secret-store-names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import {
   deliverySecretSettings,
   gatewaySecretSettings,
   signInSecretSettings,
 } from '../../domain/settings/secret-settings.ts'
-import { type FollowedToken, tokenReadingFor } from '../../domain/store/store-token.ts'
+import { type KnownStoreToken, tokenReadingFor } from '../../domain/store/store-token.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 
 /** One of these Secrets. */
@@ -31,7 +28,7 @@ export interface SettingsSecret {
    *
    * @param storeToken what is known of the token of the secret store; null = nothing
    */
-  readonly textOf: (settings: ConfigSettings, storeToken: FollowedToken | null) => string | null
+  readonly textOf: (settings: ConfigSettings, storeToken: KnownStoreToken | null) => string | null
 }
 
 /** One of them, with its text in the cluster; null = it does not exist. */
@@ -85,7 +82,7 @@ export const settingsSecrets = (
   },
 ]
 
-function deliveryText(settings: ConfigSettings, storeToken: FollowedToken | null): string | null {
+function deliveryText(settings: ConfigSettings, storeToken: KnownStoreToken | null): string | null {
   const reading = tokenReadingFor(settings, storeToken)
   return reading && deliverySecretSettings(settings, reading.token)
 }

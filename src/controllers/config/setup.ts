@@ -3,14 +3,16 @@ import type { MetricName } from '../../api/metrics.ts'
 import {
   CONFIGS,
   CONFIG_MAPS,
-  DELIVERY_SETTINGS_SECRET,
   GATEWAY_SETTINGS_SECRET,
   IN_FORCE_CONFIG_MAP,
   SECRETS,
-  SECRET_STORE_STATUS_CONFIG_MAP,
   SIGN_IN_SETTINGS_SECRET,
   SIGN_IN_STATUS_CONFIG_MAP,
 } from '../../api/names.ts'
+import {
+  DELIVERY_SETTINGS_SECRET,
+  SECRET_STORE_STATUS_CONFIG_MAP,
+} from '../../api/secret-store-names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
 import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'

@@ -2,7 +2,7 @@
 import { SECRETS } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import {
-  type FollowedToken,
+  type KnownStoreToken,
   isSameRef,
   readToken,
   refusedRef,
@@ -20,8 +20,8 @@ export interface StoreTokenDeps {
   readonly namespace: string
   readonly configName: string
   readonly clock: Clock
-  /** What is known of the token; null = nothing. followToken sets it. */
-  readonly storeToken: { known: FollowedToken | null }
+  /** The last reading; null = none. followToken sets it. */
+  readonly storeToken: { known: KnownStoreToken | null }
 }
 
 /** Reads the token there. Where the API server does not give the Secret out, what was known of it stays. */

@@ -16,7 +16,7 @@ export type ListedSecret = Pick<
   'name' | 'uid' | 'resourceVersion' | 'labels' | 'annotations'
 > & { readonly namespace: string }
 
-/** What both had when they were last in step. */
+/** The state of Secret and entry when they were last in step. */
 export interface InStep {
   /** resourceVersion of the Secret. */
   readonly secretVersion: string
@@ -40,9 +40,9 @@ export interface SyncFault {
   readonly message: string
 }
 
-/** What is known of a Secret; it is lost at a restart, and read again. */
+/** The memory of a Secret; a restart loses it, and reads both again. */
 export interface SyncRecord {
-  /** null = not known. */
+  /** null = never since the start. */
   inStep: InStep | null
   /** null = it is in step, or was never compared. */
   fault: SyncFault | null
@@ -50,7 +50,7 @@ export interface SyncRecord {
   comparedVersion: string
   /** Faults in a row. */
   failures: number
-  /** What the last Event has said, unless it is in step since: a store that is away in between changes nothing. */
+  /** Message of the last Event, unless it is in step since: a store that is away in between changes nothing. */
   told: string
   /** Not tried again before that, unless it changes; epoch milliseconds. */
   retryMs: number

@@ -1,5 +1,6 @@
-// Which Secrets ask for the store: those of project namespaces that let this process read them (contract 36.2).
-import { NAMESPACES, SECRETS, SECRET_STORE_LABEL } from '../../api/names.ts'
+// Which Secrets ask for the store: Secrets of project namespaces that let this process read them (contract 36.2).
+import { NAMESPACES, SECRETS } from '../../api/names.ts'
+import { SECRET_STORE_LABEL } from '../../api/secret-store-names.ts'
 import { LONGEST_PATH, projectOf } from '../../domain/store/stored-secret.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -34,7 +35,7 @@ export async function projectNamespaces(
 }
 
 const PAGE = 100
-/** Further Secrets of a namespace are not looked at: one project must not take the time of all. */
+/** Further Secrets of a namespace do not count: one project must not take the time of all. */
 const MOST_SECRETS = 1000
 
 /**

@@ -1,6 +1,7 @@
 // The data of a Secret go into an entry (contract 36.4): the entry first, then whose it is, then the annotation. After a crash
 // between them the entry is found to have the data already.
-import { SECRETS, SECRET_STORE_WRITTEN_ANNOTATION, apiVersionOf } from '../../api/names.ts'
+import { SECRETS, apiVersionOf } from '../../api/names.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/secret-store-names.ts'
 import type { Secret } from '../../api/objects.ts'
 import {
   entryOwner,

@@ -1,10 +1,6 @@
 // The state of the store for the operator (contract 36.1), in a ConfigMap.
-import {
-  CONFIG_MAPS,
-  DELIVERY_FIELD_MANAGER,
-  SECRET_STORE_STATUS_CONFIG_MAP,
-  apiVersionOf,
-} from '../../api/names.ts'
+import { CONFIG_MAPS, DELIVERY_FIELD_MANAGER, apiVersionOf } from '../../api/names.ts'
+import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../api/secret-store-names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { type StoreStatus, storeStatusText } from '../../domain/store/store-status.ts'
 import { type KubeClient, claim } from '../../kube/client/client.ts'

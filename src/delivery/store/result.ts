@@ -8,7 +8,7 @@ import type { InStep, SyncFault } from './deps.ts'
 
 /** The Secret is not there any more, or asks for something else: the next round sees what. */
 export const GONE = 'gone'
-/** The Secret has changed meanwhile, and is to be looked at again. */
+/** The Secret has changed meanwhile, and is read again. */
 export const CHANGED = 'changed'
 
 /** The end of a sync. */

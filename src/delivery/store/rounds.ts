@@ -1,5 +1,5 @@
 // Rounds over all Secrets that ask for the store, and between them a look at those that are pushed (contract 36.5).
-import { SECRET_STORE_LABEL } from '../../api/names.ts'
+import { SECRET_STORE_LABEL } from '../../api/secret-store-names.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { SyncOutcome } from '../../domain/store/round-status.ts'
 import { StatusError } from '../../kube/client/api-error.ts'
@@ -10,7 +10,7 @@ import { type SecretPlaces, labelledSecrets, projectNamespaces } from './listed-
 import { restingOutcome, sync } from './sync.ts'
 
 /** Options of syncInRounds. */
-export interface RoundOptions extends SyncDeps, SecretPlaces {
+interface RoundOptions extends SyncDeps, SecretPlaces {
   readonly settings: StoreSettings
   /** From 0 to below 1. */
   readonly random: () => number
@@ -70,34 +70,46 @@ interface Listed {
 
 const idOf = ({ found: { namespace, uid } }: AskingSecret): string => `${namespace}/${uid}`
 
+/**
+ * Lists the Secrets of these namespaces of projects.
+ *
+ * @param list null = the namespace has not let this process in
+ */
+async function listIn(
+  namespaces: ReadonlyMap<string, string>,
+  list: (namespace: string) => Promise<readonly ListedSecret[] | null>,
+  { log, signal }: Pick<RoundOptions, 'log' | 'signal'>,
+): Promise<Listed> {
+  const asking: AskingSecret[] = []
+  const unread = new Set<string>()
+  for (const [namespace, project] of namespaces) {
+    if (signal.aborted) break
+    try {
+      for (const found of (await list(namespace)) ?? []) asking.push({ found, project })
+    } catch (err) {
+      // A Secret that the API server cannot decrypt fails the lists of its namespace for good: the others go on.
+      if (!(err instanceof StatusError)) throw err
+      log.warn({ err, namespace }, 'secrets of a namespace cannot be listed')
+      unread.add(namespace)
+    }
+  }
+  return { asking, unread }
+}
+
 function createRound(options: RoundOptions) {
-  const { settings, clock, log, signal, ended } = options
+  const { settings, clock, signal, ended } = options
   const limited = createRateLimiter(clock, LISTS, signal)
   /** By namespace and uid. */
   let records = new Map<string, SyncRecord>()
-  /** Namespaces with Secrets that are pushed, as of the last round. */
+  /** Namespaces in which the last round found Secrets to push. */
   let pushing: ReadonlyMap<string, string> = new Map()
 
-  const listed = async (
-    namespaces: ReadonlyMap<string, string>,
-    direction: 'Push' | null,
-  ): Promise<Listed> => {
-    const asking: AskingSecret[] = []
-    const unread = new Set<string>()
-    for (const [namespace, project] of namespaces) {
-      if (signal.aborted) break
-      try {
-        const secrets = await limited(() => labelledSecrets(namespace, direction, options))
-        for (const found of secrets ?? []) asking.push({ found, project })
-      } catch (err) {
-        // A Secret that the API server cannot decrypt fails the lists of its namespace for good: the others go on.
-        if (!(err instanceof StatusError)) throw err
-        log.warn({ err, namespace }, 'secrets of a namespace cannot be listed')
-        unread.add(namespace)
-      }
-    }
-    return { asking, unread }
-  }
+  const listed = (namespaces: ReadonlyMap<string, string>, direction: 'Push' | null) =>
+    listIn(
+      namespaces,
+      (namespace) => limited(() => labelledSecrets(namespace, direction, options)),
+      options,
+    )
   const recordOf = (one: AskingSecret): SyncRecord => {
     const known = records.get(idOf(one)) ?? newRecord()
     records.set(idOf(one), known)

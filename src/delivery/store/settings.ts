@@ -1,5 +1,5 @@
 // The settings of the secret store, followed (contract 36.1).
-import { DELIVERY_SETTINGS_SECRET } from '../../api/names.ts'
+import { DELIVERY_SETTINGS_SECRET } from '../../api/secret-store-names.ts'
 import { type Secret, secretText } from '../../api/objects.ts'
 import { deliverySettingsIn } from '../../domain/settings/secret-settings.ts'
 import { type StoreSettings, storeSettingsOf } from '../../domain/store/store-settings.ts'
@@ -35,7 +35,7 @@ export interface FollowedStoreSettings {
   readonly subscribe: (listener: () => void) => void
 }
 
-/** Follows the Secret and the file. What can't be read stays as it was. */
+/** Follows the Secret and the file. Settings and a file that can't be read stay as they were. */
 export function followStoreSettings(options: StoreSettingsSources): FollowedStoreSettings {
   const { secrets, namespace, environmentAddress, log } = options
   const listeners: (() => void)[] = []
@@ -45,7 +45,7 @@ export function followStoreSettings(options: StoreSettingsSources): FollowedStor
     for (const listener of listeners) listener()
   }
   const read = (): void => {
-    // Without the Secret nothing is switched on, or somebody has deleted it: the manager writes it again.
+    // Without the Secret nothing is switched on, or it was deleted: the manager writes it again.
     const text = secretText(secrets.get(DELIVERY_SETTINGS_SECRET, namespace)?.object, 'config')
     if (text === null || text === shown) return
     const settings = deliverySettingsIn(text)

@@ -43,25 +43,22 @@ interface StoreHttp {
   readonly postOnce: (path: string, body: object, statuses: readonly number[]) => Promise<StoreBody>
 }
 
+/** Sends a request by one of the clients. */
+type SendParts = (clients: StoreClients, sent: StoreRequestParts) => Promise<HttpAnswer>
+
 /** Creates the way to the store. Its connections end when the signal aborts. */
 export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
-  const { clock, token, namespace, mayWrite } = options
+  const { mayWrite } = options
   const base = baseOf(options)
   const clients = 'fault' in base ? null : clientsTo(base.url, options)
-  const headers = {
-    'user-agent': 'management-operator',
-    accept: 'application/json',
-    'x-vault-request': 'true',
-    'x-vault-token': token,
-    ...(namespace === '' ? {} : { 'x-vault-namespace': namespace }),
-  }
+  const headers = headersOf(options)
   const postHeaders = { ...headers, 'content-type': 'application/json' }
-  const queue = createSemaphore(SINGLE_SOCKETS, SINGLE_SOCKETS)
+  const onceAtMost = singleWrites(options)
 
   const call = async (
     path: string,
     statuses: readonly number[],
-    send: (clients: StoreClients, sent: StoreRequestParts) => Promise<HttpAnswer>,
+    send: SendParts,
   ): Promise<StoreBody> => {
     if ('fault' in base || clients === null)
       throw new SecretStoreError('refused', faultIn(base), null)
@@ -84,24 +81,43 @@ export function createStoreHttp(options: StoreHttpOptions): StoreHttp {
     },
     postOnce: async (path, value, statuses) => {
       const body = bodyOf(value)
-      const untilMs = clock.monotonicMs() + WITHIN_MS
-      const send = ({ single }: StoreClients, sent: StoreRequestParts): Promise<HttpAnswer> =>
-        withTimeout(clock, WITHIN_MS, (late) =>
-          queue('', () => {
-            const withinMs = untilMs - clock.monotonicMs()
-            // The caller has its error already: a write now would come as a surprise.
-            if (late.aborted || withinMs <= 0)
-              throw new SecretStoreError(
-                'unreachable',
-                'no connection to the store was free in time',
-                null,
-              )
-            mayWrite()
-            return single.post({ ...sent, headers: postHeaders, body, withinMs })
-          }),
-        )
-      return call(path, statuses, send)
+      return call(path, statuses, ({ single }, sent) =>
+        onceAtMost((withinMs) => single.post({ ...sent, headers: postHeaders, body, withinMs })),
+      )
     },
+  }
+}
+
+const headersOf = ({
+  token,
+  namespace,
+}: Pick<StoreHttpOptions, 'token' | 'namespace'>): Readonly<Record<string, string>> => ({
+  'user-agent': 'management-operator',
+  accept: 'application/json',
+  'x-vault-request': 'true',
+  'x-vault-token': token,
+  ...(namespace === '' ? {} : { 'x-vault-namespace': namespace }),
+})
+
+/** Writes that wait for one of the few connections of their own, and are not sent when their time is over. */
+function singleWrites({ clock, mayWrite }: Pick<StoreHttpOptions, 'clock' | 'mayWrite'>) {
+  const queue = createSemaphore(SINGLE_SOCKETS, SINGLE_SOCKETS)
+  return (send: (withinMs: number) => Promise<HttpAnswer>): Promise<HttpAnswer> => {
+    const untilMs = clock.monotonicMs() + WITHIN_MS
+    return withTimeout(clock, WITHIN_MS, (late) =>
+      queue('', () => {
+        const withinMs = untilMs - clock.monotonicMs()
+        // The caller has its error already: a write now would come as a surprise.
+        if (late.aborted || withinMs <= 0)
+          throw new SecretStoreError(
+            'unreachable',
+            'no connection to the store was free in time',
+            null,
+          )
+        mayWrite()
+        return send(withinMs)
+      }),
+    )
   }
 }
 

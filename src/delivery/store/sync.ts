@@ -17,7 +17,7 @@ export const SYNC_WRITE_REASONS = ['pull', 'pushed'] as const
 
 /** What a Secret is tried again after, where it fails by itself. */
 const BACK_OFF = { firstMs: 10_000, longestMs: 300_000 }
-/** One that others change again and again is looked at in the next round. */
+/** A Secret that others change again and again waits for the next round. */
 const MOST_TRIES = 3
 
 /** How a Secret has ended that failed a short time ago and is as it was, so that it is not tried again; null = it is to be tried. */

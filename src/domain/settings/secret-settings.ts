@@ -55,7 +55,7 @@ export function signInSettingsIn(text: string): SignInSettings | null {
 }
 
 /** The settings that the delivery process needs for the secret store (contract 36.1). */
-export type DeliverySettings = Pick<ConfigSettings, 'projectNamespacePrefix' | 'secretStore'>
+export type DeliveryProcessSettings = Pick<ConfigSettings, 'projectNamespacePrefix' | 'secretStore'>
 
 /**
  * These settings as text for data key `config`, while the store is switched on; equal settings give equal text.
@@ -63,7 +63,7 @@ export type DeliverySettings = Pick<ConfigSettings, 'projectNamespacePrefix' | '
  * @param token of the Secret that tokenSecretRef names; null = there is none, or auth.token counts
  */
 export function deliverySecretSettings(
-  { projectNamespacePrefix, secretStore }: DeliverySettings,
+  { projectNamespacePrefix, secretStore }: DeliveryProcessSettings,
   token: string | null,
 ): string {
   if (secretStore?.enabled !== true) return NO_SECRET_SETTINGS
@@ -78,7 +78,7 @@ export function deliverySecretSettings(
 }
 
 /** The settings in the text of data key `config`; null = the text is no JSON object, so the caller keeps the previous ones. */
-export function deliverySettingsIn(text: string): DeliverySettings | null {
+export function deliverySettingsIn(text: string): DeliveryProcessSettings | null {
   const settings = parseJsonMap(text)
   return settings && jsonToSettings(settings)
 }

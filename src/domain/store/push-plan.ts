@@ -1,21 +1,21 @@
 // What a push does to an entry of the store (contract 36.4): it creates or replaces its own, and never anybody else's.
 import type { ObjectMeta } from '../../api/objects.ts'
-import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/names.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../api/secret-store-names.ts'
 import type { EntryMetadata } from './store-answers.ts'
 
 /** The next step of a push. */
-export type PushPlan =
+type PushPlan =
   /** Writes where the entry still has version `cas`; 0 = where there is none. */
   | { readonly kind: 'write'; readonly cas: number }
   /**
    * The data have to be compared. Where they differ, `isOurs` says whether the version is one that was pushed, and is replaced;
-   * else somebody else's stands there.
+   * else it is another's.
    */
   | { readonly kind: 'compare'; readonly cas: number; readonly isOurs: boolean }
   | { readonly kind: 'conflict' }
 
 /** The Secret that is pushed. */
-export type PushedSecret = Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'annotations'>
+type PushedSecret = Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'annotations'>
 
 const MANAGER = 'management-operator'
 
@@ -33,7 +33,7 @@ export const entryOwner = (
   version: String(version),
 })
 
-/** The version that annotation `secret-store-written` names; null = none, or the text is no version. */
+/** The version that annotation `secret-store-written` names; null = none, or a text of another form. */
 export function writtenVersion({
   annotations = {},
 }: Pick<ObjectMeta, 'annotations'>): number | null {

@@ -38,7 +38,7 @@ export function missingStatus(settings: StoreSettings): StoreStatus | null {
   if (address === null)
     return notReady(
       'AddressMissing',
-      'Set secretStore.address, or VAULT_ADDR in the environment of the delivery process.',
+      'Set secretStore.address, or the variable VAULT_ADDR of the delivery process, to the URL of the store.',
       notes,
     )
   if (token !== null) return null
@@ -92,9 +92,9 @@ export function roundStatus(
   if (inStep < outcomes.length)
     return notReady(
       'Partly',
-      `${outcomes.length - inStep} of ${outcomes.length} Secrets are not in step with the store; Events of each say why.`,
+      `Secrets not in step with the store: ${outcomes.length - inStep} of ${outcomes.length}; Events of each say why.`,
       notes,
     )
-  const message = `${outcomes.length} Secrets are in step with the store.`
+  const message = `Secrets in step with the store: ${outcomes.length}.`
   return { status: 'True', reason: 'Synced', message: sentences(message, ...notes) }
 }

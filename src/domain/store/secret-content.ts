@@ -51,7 +51,7 @@ export function pushedContent({ data = {} }: Pick<Secret, 'data'>): ContentOutco
   if (!texts.every((entry): entry is readonly [string, string] => entry[1] !== null))
     return {
       ok: false,
-      fault: 'A value of the Secret is no UTF-8 text: the store takes text only.',
+      fault: 'A value of the Secret is not UTF-8 text, and the store takes text only.',
     }
   return { ok: true, content: Object.fromEntries(texts) }
 }

@@ -285,11 +285,21 @@ function contentOf(json: string): EntryData['content'] | null {
 const textOf = (json: string): string =>
   json.startsWith('"') ? String(JSON.parse(json)) : compact(json)
 
-/** A string, or white space. */
-const STRING_OR_SPACE = /"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\n\r]+/g
-
 /** Valid JSON without white space, its strings without the escapes that Go adds for HTML, its numbers as they stand. */
-const compact = (json: string): string =>
-  json.replace(STRING_OR_SPACE, (part) =>
-    part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
-  )
+function compact(json: string): string {
+  const parts: string[] = []
+  for (let at = 0; at < json.length; ) {
+    const end = json[at] === '"' ? endOfString(json, at) : at + 1
+    const part = json.slice(at, end)
+    parts.push(part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : part.trim())
+    at = end
+  }
+  return parts.join('')
+}
+
+/** Where the text goes on after the string that begins at `from`. */
+function endOfString(json: string, from: number): number {
+  let at = from + 1
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1
+  return at + 1
+}

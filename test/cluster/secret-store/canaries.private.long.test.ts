@@ -114,7 +114,7 @@ async function renewToken(label: string): Promise<string> {
   return token
 }
 
-test('what is pulled and pushed, and the token, take their way (36.3, 36.4)', async () => {
+test('a pull, a push and the token reach their places (36.3, 36.4)', async () => {
   const { store } = platform
   const [pulled, nested, pushed] = ['pulled', 'in other JSON', 'pushed'].map(planted)
   await store.put(`${web.name}/pulled`, { key: pulled, json: { inner: [nested] } })
@@ -128,7 +128,7 @@ test('what is pulled and pushed, and the token, take their way (36.3, 36.4)', as
   )
 })
 
-test('what is refused is quoted nowhere (36.3, 36.4)', async () => {
+test('a refusal quotes no value (36.3, 36.4)', async () => {
   const { store } = platform
   await web.create('refused', { direction: 'Pull' })
   await declareQuotingPolicy(web.namespace)

@@ -76,13 +76,13 @@ const isLeftAlone = ({ point, position, changes }: Round): boolean =>
   ((point.name === 'the entry' && position.arrives === 'before') ||
     (point.name === 'its owner' && position.arrives !== 'before'))
 
-async function leftAlone(secret: string): Promise<void> {
+async function expectLeftAlone(secret: string): Promise<void> {
   expect(await web.event(secret, 'StoreConflict')).toContain('left alone')
   expect((await platform.store.get(`${web.name}/${secret}`))?.data).toEqual({ key: 'two' })
 }
 
 test.each(rounds)(
-  'killed at $name, $how, it is in step after the next start (36.3, 36.4)',
+  'a process that is killed at $name, $how, is in step after its next start (36.3, 36.4)',
   async (round) => {
     const { point, position, changes, isFirst, secret } = round
     const one = syncedIn(round)
@@ -99,7 +99,7 @@ test.each(rounds)(
     if (position.arrives === 'before') rule.release()
     delivery = await start()
     const wanted = changes ? 'three' : 'two'
-    await (isLeftAlone(round) ? leftAlone(secret) : one.isInStep(wanted))
+    await (isLeftAlone(round) ? expectLeftAlone(secret) : one.isInStep(wanted))
     if (position.arrives === 'late') {
       await lateAnswer(rule)
       // Late custom metadata say whose the version is, so that it is replaced.

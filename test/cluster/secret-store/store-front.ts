@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../src/api/names.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../src/api/secret-store-names.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { type FaultProxy, type Match, startProxy } from '../../support/fault-proxy.ts'

@@ -5,7 +5,7 @@ import {
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
   SECRET_STORE_WRITTEN_ANNOTATION,
-} from '../../../src/api/names.ts'
+} from '../../../src/api/secret-store-names.ts'
 import {
   secretData,
   type Condition,
@@ -216,7 +216,7 @@ export async function startStorePlatform(
         async () => {
           const { status } = await settings.read()
           const found = findCondition(status?.conditions ?? [], 'SecretStoreReady')
-          if (found?.reason === reason) return found as Condition
+          if (found?.reason === reason) return found
           throw new Error(JSON.stringify(found))
         },
         AFTER_A_ROUND,

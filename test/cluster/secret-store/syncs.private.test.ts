@@ -1,7 +1,8 @@
 /** @module-tag no-retry */
 // Secrets of projects and entries of a real key-value engine, in step (contract 36).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CLAIM_LABEL, SECRET_STORE_LABEL } from '../../../src/api/names.ts'
+import { CLAIM_LABEL } from '../../../src/api/names.ts'
+import { SECRET_STORE_LABEL } from '../../../src/api/secret-store-names.ts'
 import { type OwnProcess, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -47,6 +48,7 @@ describe.concurrent('a Secret that is pulled (36.3)', () => {
     await web.has('database', first)
     await store.put(at, { user: 'grace' })
     await web.has('database', { user: 'grace', mine: 'kept' })
+    expect((await web.read('database'))?.type).toBe('Opaque')
   })
 
   test('keeps its last data when the version is deleted, and says so', async () => {
@@ -116,7 +118,9 @@ describe.concurrent('a Secret that is pushed (36.4)', () => {
       data: { whose: 'another' },
       metadata: { version: 1 },
     })
-    expect((await platform.says('Partly')).message).toMatch(/\d+ of \d+ Secrets are not in step/)
+    expect((await platform.says('Partly')).message).toMatch(
+      /not in step with the store: \d+ of \d+;/,
+    )
   })
 
   test('may be that of a claim: the key is in the store, and nothing fights (36.2)', async () => {

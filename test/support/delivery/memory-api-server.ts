@@ -211,7 +211,6 @@ export class MemoryApiServer {
     if (found === undefined) throw new Refusal(404, 'NotFound')
     if (method === 'GET') return found
     if (method === 'DELETE') return this.#delete(call, found)
-    if (method === 'PUT') return this.#replace(call, found)
     const result = patched(found, body as never)
     if (result === null) throw new Refusal(422, 'Invalid')
     return this.#keep(call, result)
@@ -257,6 +256,7 @@ export class MemoryApiServer {
   #apply(call: ServerCall, found: SecretObject | undefined): SecretObject {
     const sent = call.body as SecretObject
     const { uid, resourceVersion } = sent.metadata
+    if (found === undefined && uid === undefined) return this.#create(call)
     if (uid !== found?.metadata.uid || found === undefined) throw new Refusal(409, 'Conflict')
     if (resourceVersion !== found.metadata.resourceVersion) throw new Refusal(409, 'Conflict')
     const manager = call.query.get('fieldManager') ?? ''
@@ -265,12 +265,6 @@ export class MemoryApiServer {
         ? { ...found, status: sent.status }
         : applied(found, sent, manager)
     return this.#keep(call, result)
-  }
-
-  #replace(call: ServerCall, { metadata: { resourceVersion } }: SecretObject): SecretObject {
-    const sent = call.body as SecretObject
-    if (sent.metadata.resourceVersion !== resourceVersion) throw new Refusal(409, 'Conflict')
-    return this.#keep(call, sent)
   }
 
   #delete({ plural, body }: ServerCall, found: SecretObject): object {

@@ -1,13 +1,13 @@
 // The delivery process between an API server and a store of secrets, both in memory, on a manual clock.
 import { onTestFinished } from 'vitest'
+import { DELIVERY_FIELD_MANAGER } from '../../../src/api/names.ts'
 import {
-  DELIVERY_FIELD_MANAGER,
   PUSH_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
-} from '../../../src/api/names.ts'
+} from '../../../src/api/secret-store-names.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from '../../../src/delivery/store/deps.ts'
-import { type RoundOptions, syncInRounds } from '../../../src/delivery/store/rounds.ts'
+import { syncInRounds } from '../../../src/delivery/store/rounds.ts'
 import { restingOutcome, sync } from '../../../src/delivery/store/sync.ts'
 import type { SyncOutcome } from '../../../src/domain/store/round-status.ts'
 import type { StoreContent } from '../../../src/domain/store/secret-content.ts'
@@ -215,7 +215,7 @@ export class StoreWorld {
   }
 
   /** Starts rounds, which end with the test. */
-  rounds(parts: Partial<RoundOptions> = {}): Rounds {
+  rounds(parts: Partial<Parameters<typeof syncInRounds>[0]> = {}): Rounds {
     const stopping = new AbortController()
     const ended: (readonly SyncOutcome[])[] = []
     const endedMs: number[] = []

@@ -120,6 +120,7 @@ describe('an agent (23.1)', () => {
     expect(platform.requests.every(({ authorization }) => authorization === `Bearer ${key}`)).toBe(
       true,
     )
+    await until('its position is written', () => !('audit.position.new' in contentsOf(folder)))
     const sinks = { ...contentsOf(folder), ...contentsOf(stateDir), reports: reports.join('\n') }
     expect(Object.keys(sinks).toSorted()).toEqual([
       'audit-settings.json',

@@ -130,6 +130,8 @@ test('each shipped right is one question, with its name and its namespace', () =
   // What the owner of a namespace grants is not shipped.
   expect(lacks.filter((lack) => lack.startsWith('delivery') && lack.includes('secrets'))).toEqual([
     'delivery may not confine tokensecrets',
+    'delivery may not list secrets platform-settings-delivery in namespace platform-system',
+    'delivery may not watch secrets platform-settings-delivery in namespace platform-system',
   ])
   expect(new Set(lacks).size).toBe(lacks.length)
 })

@@ -6,7 +6,7 @@ import {
 } from '../../../../src/controllers/config/plan.ts'
 import { deliverySettingsIn } from '../../../../src/domain/settings/secret-settings.ts'
 import type { StoreStatus } from '../../../../src/domain/store/store-status.ts'
-import type { FollowedToken } from '../../../../src/domain/store/store-token.ts'
+import type { KnownStoreToken } from '../../../../src/domain/store/store-token.ts'
 import { DELIVERY, initialState, NOW_MS, stepsOf, textIn, withSpec } from './plan-builder.ts'
 
 const CANARY = 'hvs.canary-0123456789'
@@ -14,7 +14,7 @@ const STORE = { enabled: true, address: 'https://vault.example.com' }
 const BY_REF = { secretStore: { ...STORE, auth: { tokenSecretRef: { name: 'vault-token' } } } }
 const REF = { name: 'vault-token', key: 'token' }
 
-const read = (token: string | null, fault: string | null = null): FollowedToken => ({
+const read = (token: string | null, fault: string | null = null): KnownStoreToken => ({
   ref: REF,
   reading: { token, fault },
   readMs: NOW_MS,
@@ -100,10 +100,9 @@ describe('the Secret with the token is read (36.1)', () => {
     { name: 'not while the settings are invalid', state: { ...end, storeToken: null, config: { ...end.config, spec: { ...BY_REF, projectNamespacePrefix: 'p' } } }, ref: null, againMs: null },
     { name: 'not once the store is off', state: { ...stepsOf({ ...end, config: { ...end.config, spec: {} } }).end, storeToken: null }, ref: null, againMs: null },
   ])('$name', ({ state, ref, againMs }) => {
-    const planned = planInForce(state)
-    expect(planned.againMs).toBe(againMs)
-    if (ref === null) expect(planned.step.kind).not.toBe('storeToken')
-    else expect(planned.step).toEqual({ kind: 'storeToken', ref })
+    const { step, againMs: again } = planInForce(state)
+    expect(again).toBe(againMs)
+    expect(step.kind === 'storeToken' ? step.ref : null).toEqual(ref)
   })
 
   test('when the settings name another, once they are recorded', () => {

@@ -88,6 +88,9 @@ function follower(name = 'vault-token') {
     answers: (next: () => Promise<unknown>) => {
       answer = next
     },
+    loses: () => {
+      text = null
+    },
     /** The token that is handed over; null = none, undefined = nothing is written. */
     token: () =>
       text === null ? undefined : (deliverySettingsIn(text)?.secretStore?.auth?.token ?? null),
@@ -148,7 +151,7 @@ describe('a token in a Secret', () => {
     { name: 'an API server without an answer', failure: new NoResponseError('GET secrets', null) },
     { name: 'a missing right', failure: denied() },
   ])('stays during $name', async ({ failure }) => {
-    const { answers, settle, token, clock, lines } = follower()
+    const { answers, settle, token, loses, clock, lines } = follower()
     answers(secretWith(CANARY))
     await settle()
     answers(() => Promise.reject(failure))
@@ -156,6 +159,10 @@ describe('a token in a Secret', () => {
     expect(await settle()).toBe(30_000)
     expect(token()).toBe(CANARY)
     expect(lines.at(-1)).toMatchObject({ level: 'warn' })
+    // Somebody deletes what was handed over: it is put back.
+    loses()
+    await settle()
+    expect(token()).toBe(CANARY)
   })
 
   test('that was never read leaves what is handed over as it is', async () => {

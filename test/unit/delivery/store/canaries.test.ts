@@ -1,3 +1,5 @@
+/** @module-tag no-retry */
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { roundStatus } from '../../../../src/domain/store/round-status.ts'
 import type { ServerFault } from '../../../support/delivery/memory-api-server.ts'
@@ -9,6 +11,8 @@ const PULLED = plantCanary('value of an entry')
 const PUSHED = plantCanary('value of a Secret')
 const NAME = plantCanary('name in an entry')
 const PATH = plantCanary('path that is none')
+/** Errors are shown with their stacks and all they have. */
+const WHOLE = { depth: null, maxArrayLength: null, maxStringLength: null }
 const CANARIES = [PULLED, PUSHED, NAME, PATH]
 
 /** Secrets in every state, with canaries for values. */
@@ -57,9 +61,7 @@ describe('no value is in a log, an Event or the report (36.5)', { tags: ['no-ret
     await made.clock.advance(600_000)
     const report = rounds.ended.map((outcomes) => roundStatus(storeSettings(), outcomes, 'answers'))
     const sinks = {
-      log: JSON.stringify(made.log.lines, (_, value: unknown) =>
-        value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value,
-      ),
+      log: inspect(made.log.lines, WHOLE),
       events: JSON.stringify(made.events),
       report: JSON.stringify(report),
       compared: JSON.stringify(made.compared),

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { CLAIM_LABEL, DELIVERY_FIELD_MANAGER } from '../../../../src/api/names.ts'
 import {
-  CLAIM_LABEL,
-  DELIVERY_FIELD_MANAGER,
+  PUSH_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_WRITTEN_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import { sync } from '../../../../src/delivery/store/sync.ts'
-import { PUSH_FIELD_MANAGER } from '../../../../src/api/names.ts'
 import { createClient } from '../../../../src/kube/client/client.ts'
 import { DeliveryWorld, expectDelivered } from '../../../support/delivery/delivery-world.ts'
 import { MemoryStore } from '../../../support/store/memory-store.ts'
@@ -18,7 +17,7 @@ const PATH = 'shop/deploy'
 function claimWorld() {
   const world = new DeliveryWorld({
     spec: { secret: { labels: { [SECRET_STORE_LABEL]: 'Push' } } },
-  } as never)
+  })
   const store = new MemoryStore(world.clock)
   const record = { ...NEW_RECORD }
   const deps = {

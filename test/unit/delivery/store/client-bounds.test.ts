@@ -12,10 +12,14 @@ const DATA_PATH = '/v1/secret/data/p/a'
 const MOUNT_PATH = '/v1/sys/internal/ui/mounts/secret'
 const MOUNT = { data: { path: 'secret/', type: 'kv', options: { version: '2' } } }
 
+const CREATED = '2026-11-30T00:00:00Z'
+
 /** An answer of version 2 with so many bytes. */
 function dataOf(bytes: number): string {
   const text = (value: string): string =>
-    JSON.stringify({ data: { data: { a: value }, metadata: { version: 1 } } })
+    JSON.stringify({
+      data: { data: { a: value }, metadata: { version: 1, created_time: CREATED } },
+    })
   return text('x'.repeat(bytes - text('').length))
 }
 
@@ -45,11 +49,11 @@ test('an answer has 2 MiB at most (36.1)', async () => {
 test('a write has 2 MiB at most, with the escapes of JSON (36.1)', async () => {
   const { client, replies, calls } = await startStore()
   replies.set(MOUNT_PATH, { body: MOUNT })
-  replies.set(DATA_PATH, { body: { data: { version: 1 } } })
+  replies.set(DATA_PATH, { body: { data: { version: 1, created_time: CREATED } } })
   const store = client()
   const around = JSON.stringify({ options: { cas: 0 }, data: { a: '' } }).length
   const write = (bytes: number) => store.writeData('p/a', { a: 'x'.repeat(bytes - around) }, 0)
-  expect(await write(MOST_BYTES)).toBe(1)
+  expect(await write(MOST_BYTES)).toMatchObject({ version: 1 })
   await expect(write(MOST_BYTES + 1)).rejects.toMatchObject({ kind: 'refused', code: null })
   expect(calls.filter(({ method }) => method === 'POST')).toHaveLength(1)
 })
@@ -84,10 +88,13 @@ test('8 connections are open at most, whatever is asked at once (36.5)', async (
   const store = client({ clock })
   replies.set(MOUNT_PATH, { body: MOUNT })
   replies.set(DATA_PATH, (response, { method }) => {
-    const body = method === 'GET' ? dataOf(200) : JSON.stringify({ data: { version: 1 } })
+    const body =
+      method === 'GET'
+        ? dataOf(200)
+        : JSON.stringify({ data: { version: 1, created_time: CREATED } })
     held.push(() => response.end(body))
   })
-  replies.set('/v1/secret/data/p/first', { body: { data: { version: 1 } } })
+  replies.set('/v1/secret/data/p/first', { body: { data: { version: 1, created_time: CREATED } } })
   await store.writeData('p/first', {}, 0)
   sockets.clear()
   const all = Array.from({ length: 12 }, () => [

@@ -5,7 +5,7 @@ const NAMESPACES = 4
 const EACH = 500
 
 /** 2,000 Secrets of four projects, each tenth of which is pushed. */
-function world(): StoreWorld {
+function manySecrets(): StoreWorld {
   const made = new StoreWorld()
   for (let project = 0; project < NAMESPACES; project += 1) {
     made.namespace(`p-${project}`)
@@ -23,7 +23,7 @@ function world(): StoreWorld {
 
 describe('2,000 Secrets (36.5)', () => {
   test('that do not change cost one read of metadata each in a round, and no write', async () => {
-    const many = world()
+    const many = manySecrets()
     const rounds = many.rounds()
     await many.clock.advance(20_000)
     expect(rounds.ended[0]?.every((outcome) => outcome === 'written')).toBe(true)
@@ -42,7 +42,7 @@ describe('2,000 Secrets (36.5)', () => {
   })
 })
 
-test('what is known of a Secret that is gone is forgotten (36.5)', async () => {
+test('the process forgets a Secret that is gone (36.5)', async () => {
   const world = new StoreWorld()
   world.namespace('p-shop')
   const secret = world.secret('Pull', { name: 'missing' })
@@ -57,7 +57,7 @@ test('what is known of a Secret that is gone is forgotten (36.5)', async () => {
   expect(world.events).toHaveLength(2)
 })
 
-test('lists wait for each other, ten in a second: 50 namespaces are no flood (36.5)', async () => {
+test('lists wait for each other, ten in a second: 50 namespaces do not flood it (36.5)', async () => {
   const world = new StoreWorld()
   for (let at = 0; at < 50; at += 1) world.namespace(`p-${at}`)
   const rounds = world.rounds()

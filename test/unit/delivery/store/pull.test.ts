@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { CLAIM_LABEL, DELIVERY_FIELD_MANAGER } from '../../../../src/api/names.ts'
 import {
-  CLAIM_LABEL,
-  DELIVERY_FIELD_MANAGER,
   SECRET_STORE_LABEL,
   SECRET_STORE_VERSION_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import { sync } from '../../../../src/delivery/store/sync.ts'
 import type { ServerFault } from '../../../support/delivery/memory-api-server.ts'
 import {
@@ -97,7 +96,7 @@ describe('the entry becomes the data of the Secret (36.3)', () => {
     expect(world.data()).toEqual({ user: 'eve', more: 'y', theirs: 'kept' })
   })
 
-  test('a new version with the same data is no write', async () => {
+  test('a new version with the same data writes nothing', async () => {
     const world = await pulledWorld()
     world.store.put(PATH, { user: 'ada', pass: 'x' })
     expect(await world.counting(() => world.sync())).toEqual({
@@ -152,7 +151,7 @@ describe('the last data stay (36.3)', () => {
     { name: 'the store refuses the call', act: ({ store }) => { store.faultOf = () => 'refused' }, outcome: 'refused', reasons: ['StoreContentRefused'] },
     { name: 'a name is none of a Secret', act: ({ store }) => store.put(PATH, { user: 'eve', 'a/b': 'x' }), outcome: 'refused', reasons: ['StoreContentRefused'] },
     { name: 'it is too large', act: ({ store }) => store.put(PATH, { user: 'x'.repeat(1024 * 1024 + 1) }), outcome: 'refused', reasons: ['StoreContentRefused'] },
-  ])('where $name', async ({ act, outcome, reasons }) => {
+  ])('the data stay: $name', async ({ act, outcome, reasons }) => {
     const world = await pulledWorld()
     act(world)
     expect(await world.counting(() => world.sync())).toEqual({ result: outcome, writes: NO_WRITES })
@@ -160,7 +159,7 @@ describe('the last data stay (36.3)', () => {
     expect(world.events.map(({ reason }) => reason)).toEqual(reasons)
   })
 
-  test('and an entry that comes back is pulled again', async () => {
+  test('an entry that comes back is pulled again', async () => {
     const world = await pulledWorld()
     world.store.end(PATH, 'deleted')
     expect(await world.sync()).toBe('not_found')
@@ -222,7 +221,7 @@ describe('a Secret that changes meanwhile (36.3)', () => {
     { name: 'asks for nothing any more', act: (world) => world.takeAway(SECRET_STORE_LABEL, 'labels') },
     { name: 'is pushed now', act: (world) => world.edit({ labels: { [SECRET_STORE_LABEL]: 'Push' } }) },
     { name: 'is a claim\'s now', act: (world) => world.edit({ labels: { [CLAIM_LABEL]: 'uid' } }) },
-  ])('and $name since it was listed: what it had asked for is not written', async ({ act }) => {
+  ])('a Secret that $name since it was listed does not get what it had asked for', async ({ act }) => {
     const world = pullWorld({ user: 'ada' })
     world.store.put('shop/other', { user: 'eve' })
     const listed = world.listed()
@@ -232,7 +231,7 @@ describe('a Secret that changes meanwhile (36.3)', () => {
     expect(world.data()).toEqual({})
   })
 
-  test('and asks for another path with the same version gets its data in the next round', async () => {
+  test('a Secret that asks for another path with the same version gets its data in the next round', async () => {
     const world = await pulledWorld({ user: 'ada', pass: 'x' })
     world.store.put('shop/other', { user: 'eve' })
     const listed = world.listed()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/names.ts'
+import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
 import type { SyncOutcome } from '../../../../src/domain/store/round-status.ts'
 import { NAMESPACE, StoreWorld, atPath } from '../../../support/store/store-world.ts'
 
@@ -107,7 +107,7 @@ describe('an API server that fails (36.5)', () => {
     world.server.faultOf = () => null
     const calls = world.store.calls.length
     await world.clock.advance(5000)
-    // What is known of its Secrets was kept: the look that follows has nothing to ask.
+    // Its records were kept: the look that follows asks the store nothing.
     expect(world.store.calls).toHaveLength(calls)
     expect(world.store.version('blog/app')).toBe(version)
   })

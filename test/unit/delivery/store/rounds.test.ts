@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/names.ts'
+import { SECRET_STORE_PATH_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
 import { NAMESPACE, StoreWorld, storeSettings } from '../../../support/store/store-world.ts'
 
 /** A world with a namespace of a project. */
@@ -68,7 +68,7 @@ describe('rounds (36.5)', () => {
     expect(writes).toEqual({ server: 0, store: 0 })
   })
 
-  test('and a restart of the process change nothing either', async () => {
+  test('a restart of the process changes nothing either', async () => {
     const world = worldWith(20)
     const first = world.rounds()
     await world.clock.advance(30_000)
@@ -171,7 +171,7 @@ describe('which Secrets are synced (36.2)', () => {
 })
 
 describe('a Secret that is pushed (36.5)', () => {
-  test('and changes is found within 5 seconds, one that is pulled in the next round', async () => {
+  test('a change is found within 5 seconds, one of an entry in the next round', async () => {
     const world = worldWith(1)
     world.secret('Push', { data: { user: 'ada' } })
     world.rounds()

@@ -1,5 +1,6 @@
+import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../../../src/api/names.ts'
+import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../../../src/api/secret-store-names.ts'
 import { serveStore } from '../../../../src/delivery/store/serve.ts'
 import { type StoreSettings } from '../../../../src/domain/store/store-settings.ts'
 import { findCanaries, plantCanary } from '../../../support/canary.ts'
@@ -31,7 +32,7 @@ function served(world: StoreWorld, settings: StoreSettings | null, ca: string | 
     },
     random: () => 0.5,
     metrics: {
-      compared: world.deps.observer.compared,
+      compared: () => undefined,
       laggingSince: (atMs) => void lagging.push(atMs),
       tokenEnds: () => undefined,
     },
@@ -41,8 +42,8 @@ function served(world: StoreWorld, settings: StoreSettings | null, ca: string | 
     stopping.abort()
     return running
   })
-  const change = (settings: StoreSettings | null): void => {
-    current = settings
+  const change = (next: StoreSettings | null): void => {
+    current = next
     for (const listener of listeners) listener()
   }
   return { change, lagging }
@@ -64,6 +65,9 @@ const settingsAt = (address: string | null, parts: Partial<StoreSettings> = {}):
 
 const says = (world: StoreWorld, reason: string): Promise<void> =>
   eventuallyPasses(reason, () => expect(reported(world)?.['reason']).toBe(reason), WITHIN)
+
+/** Errors are shown with their stacks and all they have. */
+const WHOLE = { depth: null, maxArrayLength: null, maxStringLength: null }
 
 describe('the store is served by its settings (36.1)', () => {
   test('switched off: no ConfigMap, no list, no lag', async () => {
@@ -102,7 +106,7 @@ describe('the store is served by its settings (36.1)', () => {
     const world = new StoreWorld()
     let fails = 2
     world.server.faultOf = ({ method }) => {
-      if (method !== 'POST' || fails === 0) return null
+      if (method !== 'PATCH' || fails === 0) return null
       fails -= 1
       return { code: 500, reason: 'InternalError' }
     }
@@ -148,9 +152,7 @@ describe('a store that denies the token (36.1, 36.5)', { tags: ['no-retry'] }, (
     await eventuallyPasses('the next token', () => expect(tokens.has('other')).toBe(true), WITHIN)
     expect(tokens.has(TOKEN.secret)).toBe(true)
     const sinks = {
-      log: JSON.stringify(world.log.lines, (_, value: unknown) =>
-        value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value,
-      ),
+      log: inspect(world.log.lines, WHOLE),
       events: JSON.stringify(world.events),
       objects: JSON.stringify([world.server.all('configmaps'), world.server.all('secrets')]),
     }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { DELIVERY_SETTINGS_SECRET } from '../../../../src/api/names.ts'
+import { DELIVERY_SETTINGS_SECRET } from '../../../../src/api/secret-store-names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
 import { followStoreSettings } from '../../../../src/delivery/store/settings.ts'
 import { deliverySecretSettings } from '../../../../src/domain/settings/secret-settings.ts'
@@ -98,7 +98,7 @@ describe('the settings of the store are followed (36.1)', () => {
 })
 
 describe('the authority of the store (36.1)', () => {
-  test('without a file, that of the system', () => {
+  test('the system has it where there is no file', () => {
     expect(followed().settings.ca()).toBeNull()
   })
 

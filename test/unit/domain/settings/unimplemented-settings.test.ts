@@ -8,7 +8,6 @@ const conditionsOf = (settings: ConfigSettings) => unimplementedConditions(withD
 describe('the condition that lists unimplemented settings (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
-    { name: 'the secret store', settings: { secretStore: { enabled: true } }, paths: ['secretStore.enabled'] },
     { name: 'cost control', settings: { costControl: { enabled: true } }, paths: ['costControl.enabled'] },
     { name: 'the image builder', settings: { imageBuilder: { enabled: true } }, paths: ['imageBuilder.enabled'] },
     { name: 'the database', settings: { database: { enabled: true } }, paths: ['database.enabled'] },
@@ -20,8 +19,8 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
       paths: ['uiSettings.customCss', 'uiSettings.navBarButtons', 'uiSettings.sidebarColor'] },
     { name: 'storage of the database', settings: { platformDB: { storageClass: 'fast' } }, paths: ['platformDB.storageClass'] },
     { name: 'a domain', settings: { devPodSubDomain: '*.workspace.a' }, paths: ['devPodSubDomain'] },
-    { name: 'several', settings: { secretStore: { enabled: true }, costControl: { enabled: true }, auth: { idpB: {} } },
-      paths: ['secretStore.enabled', 'costControl.enabled'] },
+    { name: 'several', settings: { imageBuilder: { enabled: true }, costControl: { enabled: true }, auth: { idpB: {} } },
+      paths: ['costControl.enabled', 'imageBuilder.enabled'] },
   ])('$name', ({ settings, paths }) => {
     expect(conditionsOf(settings)).toEqual([
       {
@@ -39,7 +38,7 @@ describe('the condition that lists unimplemented settings (6.7)', () => {
     { name: 'apps that sign people in through the platform', settings: { oidc: { enabled: true, clients: [{ name: 'a' }] } } },
     { name: 'audit to files', settings: { audit: { enabled: true, path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a', dataStoreTTL: 24 } } },
     { name: 'implemented settings', settings: { auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 0 }, platformHost: 'p',
-      projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true } },
+      projectNamespacePrefix: 'q-', disableConfigEndpoint: true, authenticateVersionEndpoint: true, secretStore: { enabled: true } } },
     { name: 'what the sign-in process serves', settings: { auth: { oidc: { clientId: 'c' }, sourceHostA: { clientId: 'c' }, sourceHostB: {}, idpA: {}, idpB: {}, saml: { ssoURL: 'https://a' }, connectors: [{ id: 'a', saml: {} }], password: {}, customHttpHeaders: { 'X-A': 'a' } },
       uiSettings: { logoURL: 'https://a/l.svg', legalTemplate: 'a', primaryColor: '#fff', accentColor: '#000' } } },
     { name: 'configured but switched off', settings: { audit: { path: '/a', level: 1, dataStoreEndpoint: 'sqlite:///a' }, secretStore: { address: 'https://v' }, oidc: { clients: [{ name: 'a' }] },

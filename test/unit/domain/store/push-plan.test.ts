@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/names.ts'
-import {
-  entryOwner,
-  planPush,
-  type PushPlan,
-  writtenVersion,
-} from '../../../../src/domain/store/push-plan.ts'
+import { SECRET_STORE_WRITTEN_ANNOTATION } from '../../../../src/api/secret-store-names.ts'
+import { entryOwner, planPush, writtenVersion } from '../../../../src/domain/store/push-plan.ts'
 import type { EntryMetadata } from '../../../../src/domain/store/store-answers.ts'
 
 const secret = (written?: string) => ({
@@ -14,6 +9,8 @@ const secret = (written?: string) => ({
   uid: 'uid-1',
   annotations: written === undefined ? {} : { [SECRET_STORE_WRITTEN_ANNOTATION]: written },
 })
+type PushPlan = ReturnType<typeof planPush>
+
 const planOf = (
   currentVersion: number,
   state: EntryMetadata['state'],
@@ -26,7 +23,7 @@ const US = { 'managed-by': 'management-operator', namespace: 'p-shop', name: 'ap
 
 /** Whose custom metadata say the entry is, without its version. */
 const OWNERS: Readonly<Record<string, EntryMetadata['customMetadata']>> = {
-  nobody: {},
+  'no owner': {},
   'people who describe it': { team: 'x', namespace: 'p-shop', name: 'app' },
   us: US,
   'a Secret before of this name': { ...US, uid: 'uid-0' },
@@ -36,7 +33,7 @@ const OWNERS: Readonly<Record<string, EntryMetadata['customMetadata']>> = {
   'a program without a name': { ...US, 'managed-by': '' },
 }
 const ARE_OURS: ReadonlySet<string> = new Set(['us', 'a Secret before of this name'])
-const ARE_NOBODYS: ReadonlySet<string> = new Set(['nobody', 'people who describe it'])
+const ARE_NOBODYS: ReadonlySet<string> = new Set(['no owner', 'people who describe it'])
 
 const VERSIONS = [1, 2, 7]
 const STATES = ['live', 'deleted', 'destroyed'] as const
@@ -68,17 +65,17 @@ describe(`a push, in each of ${rows.length} states (36.4)`, () => {
     expect(plans.every(({ kind }) => kind === 'conflict')).toBe(true)
   })
 
-  test('never replaces data of an entry of nobody, whatever the annotation says', () => {
+  test('never replaces data of an entry of no owner, whatever the annotation says', () => {
     const plans = where(({ owner }) => ARE_NOBODYS.has(owner))
     expect(
       plans.every((one) => one.kind === 'conflict' || (one.kind === 'compare' && !one.isOurs)),
     ).toBe(true)
   })
 
-  test('compares a first version of nobody, whatever the annotation says: a crash leaves it so', () => {
+  test('compares a first version of no owner, whatever the annotation says: a crash leaves it so', () => {
     for (const row of rows.filter(({ owner }) => ARE_NOBODYS.has(owner))) {
       const isFirst = row.version === 1 && row.state === 'live'
-      expect(plan(row).kind, JSON.stringify(row)).toBe(isFirst ? 'compare' : 'conflict')
+      expect({ row, kind: plan(row).kind }).toEqual({ row, kind: isFirst ? 'compare' : 'conflict' })
     }
   })
 
@@ -87,14 +84,15 @@ describe(`a push, in each of ${rows.length} states (36.4)`, () => {
       const { version, state } = row
       const live = { kind: 'compare', cas: version, isOurs: isNamed(row) }
       const ended = isNamed(row) ? { kind: 'write', cas: version } : { kind: 'conflict' }
-      expect(plan(row), JSON.stringify(row)).toEqual(state === 'live' ? live : ended)
+      expect({ row, plan: plan(row) }).toEqual({ row, plan: state === 'live' ? live : ended })
     }
   })
 
   test('never writes without the condition that the version is the current one', () => {
     for (const row of rows) {
       const one = plan(row)
-      if (one.kind !== 'conflict') expect(one.cas, JSON.stringify(row)).toBe(row.version)
+      const cas = one.kind === 'conflict' ? row.version : one.cas
+      expect({ row, cas }).toEqual({ row, cas: row.version })
     }
   })
 })

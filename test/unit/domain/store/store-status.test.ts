@@ -9,9 +9,9 @@ import {
 } from '../../../../src/domain/store/round-status.ts'
 import { type StoreSettings, storeSettingsOf } from '../../../../src/domain/store/store-settings.ts'
 import { storeStatusIn, storeStatusText } from '../../../../src/domain/store/store-status.ts'
-import type { DeliverySettings } from '../../../../src/domain/settings/secret-settings.ts'
+import type { DeliveryProcessSettings } from '../../../../src/domain/settings/secret-settings.ts'
 
-type SecretStore = NonNullable<DeliverySettings['secretStore']>
+type SecretStore = NonNullable<DeliveryProcessSettings['secretStore']>
 
 const settingsOf = (
   secretStore: SecretStore = {},
@@ -35,7 +35,7 @@ const SHORT = 'A syncInterval below 10s counts as 10s.'
 const ref = (parts: object) => ({ auth: { tokenSecretRef: { name: 'store-token', ...parts } } })
 
 describe('the settings (36.1)', () => {
-  test('as they stand', () => {
+  test('defaults fill what is not set', () => {
     expect(settingsOf()).toEqual({
       address: 'https://store',
       namespace: '',
@@ -51,7 +51,7 @@ describe('the settings (36.1)', () => {
   // biome-ignore format: a table
   test.each<{ readonly name: string; readonly settings: StoreSettings | null; readonly differs: object }>([
     { name: 'the address of the environment', settings: settingsOf({ address: '' }, 'p-', 'https://env'), differs: { address: 'https://env' } },
-    { name: 'an address goes before that of the environment', settings: settingsOf({}, 'p-', 'https://env'), differs: {} },
+    { name: "an address goes before the environment's", settings: settingsOf({}, 'p-', 'https://env'), differs: {} },
     { name: 'no address', settings: settingsOf({ address: '' }), differs: { address: null } },
     { name: 'a namespace of the store', settings: settingsOf({ namespace: 'team' }), differs: { namespace: 'team' } },
     { name: 'no token', settings: settingsOf({ auth: { token: '' } }), differs: { token: null } },
@@ -114,10 +114,10 @@ describe('the state after a round (36.1)', () => {
 
   // biome-ignore format: a table
   test.each<{ readonly outcomes: readonly SyncOutcome[]; readonly answer?: 'answers' | 'denied' | 'unreachable'; readonly reason: string; readonly says: string }>([
-    { outcomes: [], reason: 'Synced', says: '0 Secrets' },
+    { outcomes: [], reason: 'Synced', says: 'store: 0.' },
     { outcomes: [], answer: 'denied', reason: 'Denied', says: 'refuses the token' },
     { outcomes: [], answer: 'unreachable', reason: 'Unreachable', says: 'does not answer' },
-    { outcomes: ['unchanged', 'written'], reason: 'Synced', says: '2 Secrets' },
+    { outcomes: ['unchanged', 'written'], reason: 'Synced', says: 'store: 2.' },
     { outcomes: ['unreachable', 'unreachable'], reason: 'Unreachable', says: 'stays as it is' },
     { outcomes: ['unreachable', 'denied'], reason: 'Unreachable', says: 'does not answer' },
     { outcomes: ['denied'], reason: 'Denied', says: 'stays as it is' },
@@ -127,7 +127,7 @@ describe('the state after a round (36.1)', () => {
     { outcomes: ['not_found'], reason: 'Partly', says: '1 of 1' },
     { outcomes: ['refused', 'conflict', 'not_found', 'unchanged'], reason: 'Partly', says: '3 of 4' },
     { outcomes: ['failed'], reason: 'Partly', says: '1 of 1' },
-    { outcomes: ['denied', 'not_found'], reason: 'Partly', says: '2 of 2' },
+    { outcomes: ['denied', 'not_found'], reason: 'Denied', says: 'refuses the token' },
   ])('$outcomes $answer: $reason', ({ outcomes, answer, reason, says }) => {
     const found = status(outcomes, answer)
     expect(found).toMatchObject({ status: reason === 'Synced' ? 'True' : 'False', reason })

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { CLAIM_LABEL, EXPIRES_ANNOTATION, GROUP } from '../../../../src/api/names.ts'
 import {
-  CLAIM_LABEL,
-  EXPIRES_ANNOTATION,
-  GROUP,
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
   SECRET_STORE_VERSION_ANNOTATION,
   SECRET_STORE_WRITTEN_ANNOTATION,
-} from '../../../../src/api/names.ts'
+} from '../../../../src/api/secret-store-names.ts'
 import {
   isSameRequest,
   secretFault,
@@ -135,10 +133,10 @@ describe('Secrets that are not synced (36.4)', () => {
     { name: 'with its own', labels: { [SECRET_STORE_LABEL]: 'Push', team: 'x' }, pull: true, push: true },
     { name: 'of a claim', labels: { [CLAIM_LABEL]: 'uid' }, pull: false, push: true },
     { name: 'of a claim with an empty uid', labels: { [CLAIM_LABEL]: '' }, pull: false, push: true },
-    { name: 'with another label of ours', labels: { [`${GROUP}/signing-key`]: 'x' }, pull: false, push: false },
+    { name: 'with another label of the platform', labels: { [`${GROUP}/signing-key`]: 'x' }, pull: false, push: false },
     { name: 'with one of a part of our group', labels: { [`sync.${GROUP}/x`]: '' }, pull: false, push: false },
     { name: 'with a name of our annotations', labels: { [EXPIRES_ANNOTATION]: 'x' }, pull: false, push: false },
-    { name: 'of a claim with another label of ours', labels: { [CLAIM_LABEL]: 'uid', [`${GROUP}/x`]: '' }, pull: false, push: false },
+    { name: 'of a claim with another label of the platform', labels: { [CLAIM_LABEL]: 'uid', [`${GROUP}/x`]: '' }, pull: false, push: false },
   ])('$name: pulled $pull, pushed $push', ({ labels, pull, push }) => {
     expect(faultOf('Opaque', labels, 'Pull') === null).toBe(pull)
     expect(faultOf('Opaque', labels, 'Push') === null).toBe(push)
