@@ -131,7 +131,7 @@ function lead(self: DeliveryProcess, parts: LeadingParts): void {
   stores.claims.whenSynced(() =>
     stores.keys.whenSynced(() => void deleteOrphans({ client, stores, clock, log, signal })),
   )
-  void serveStore({
+  const store = {
     client,
     pushClient: createClient({ ...deps, fieldManager: PUSH_FIELD_MANAGER }),
     clientDeps: deps,
@@ -146,5 +146,7 @@ function lead(self: DeliveryProcess, parts: LeadingParts): void {
     clock,
     log,
     signal,
-  })
+  }
+  // Before its settings are read a store that is switched on would be reported as switched off.
+  stores.secrets.whenSynced(() => void serveStore(store))
 }

@@ -171,6 +171,7 @@ const WITHOUT_WATCH_LIST = [
   'delivery: list configs.management.platform.sh',
   'delivery: list configmaps platform-config-in-force in platform-system',
   'delivery: list configmaps platform-gateway-ca in platform-system',
+  'delivery: list secrets platform-settings-delivery in platform-system',
 ]
 
 test('it lacks none of its rights, and uses each (28.3)', async () => {
