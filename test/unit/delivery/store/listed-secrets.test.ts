@@ -3,7 +3,7 @@ import { SECRET_STORE_LABEL } from '../../../../src/api/secret-store-names.ts'
 import { labelledSecrets } from '../../../../src/delivery/store/listed-secrets.ts'
 import { NAMESPACE, StoreWorld } from '../../../support/store/store-world.ts'
 
-test('of the labels and annotations of a Secret only those are kept that say what it asks for', async () => {
+test('a listed Secret keeps only the labels and annotations that say what it asks for', async () => {
   const world = new StoreWorld()
   const many = Object.fromEntries(
     Array.from({ length: 2000 }, (_, at) => [`${SECRET_STORE_LABEL}-x${at}`, 'x']),
