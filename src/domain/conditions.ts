@@ -5,6 +5,8 @@ import { formatSecond } from './time.ts'
 /** A condition before `withTransitionTimes` adds its lastTransitionTime and observedGeneration. */
 export interface DesiredCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
   readonly reason: ConditionReason
+  /** The generation that it is the state of; absent = the present one. */
+  readonly observedGeneration?: number
 }
 
 /**
@@ -31,8 +33,8 @@ export function withTransitionTimes(
     const previous = published.find(({ type }) => type === condition.type)
     const unchanged = previous?.status === condition.status
     return {
-      ...condition,
       observedGeneration,
+      ...condition,
       lastTransitionTime: unchanged ? previous.lastTransitionTime : formatSecond(nowMs),
     }
   })

@@ -7,7 +7,7 @@ import type { SecretSource } from '../../domain/settings/resolve.ts'
 import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
 import { type ProviderStatus, providerStatusIn } from '../../domain/signin/provider-status.ts'
-import { type StoreStatus, storeStatusIn } from '../../domain/store/store-status.ts'
+import { type ReportedStoreStatus, storeStatusIn } from '../../domain/store/store-status.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
@@ -82,7 +82,7 @@ function providersIn({ signInStatus, signInNamespace }: ConfigPlanSources): Prov
   return providerStatusIn(stored?.object.data?.['status'] ?? '')
 }
 
-function storeStateIn({ configMaps, namespace }: ConfigPlanSources): StoreStatus | null {
+function storeStateIn({ configMaps, namespace }: ConfigPlanSources): ReportedStoreStatus | null {
   const stored = configMaps.get(SECRET_STORE_STATUS_CONFIG_MAP, namespace)
   return storeStatusIn(stored?.object.data?.['status'] ?? '')
 }

@@ -31,9 +31,12 @@ export interface SettingsSecret {
   readonly textOf: (settings: ConfigSettings, storeToken: KnownStoreToken | null) => string | null
 }
 
-/** One of them, with its text in the cluster; null = it does not exist. */
+/** One of them, as it is in the cluster. */
 export interface StoredSettingsSecret extends SettingsSecret {
+  /** Its text; null = it does not exist. */
   readonly stored: string | null
+  /** Its resourceVersion; empty = it does not exist. */
+  readonly storedVersion: string
 }
 
 /** One of them, with the store that has it. An optional one is unknown until the store has synced. */
@@ -93,6 +96,7 @@ export const storedSecrets = (
 ): readonly StoredSettingsSecret[] =>
   watched.flatMap(({ store, ...secret }) => {
     if (secret.isOptional && !store.synced) return []
-    const found = store.get(secret.name, secret.namespace)
-    return [{ ...secret, stored: found ? (secretText(found.object, 'config') ?? '') : null }]
+    const found = store.get(secret.name, secret.namespace)?.object
+    const stored = found ? (secretText(found, 'config') ?? '') : null
+    return [{ ...secret, stored, storedVersion: found?.metadata.resourceVersion ?? '' }]
   })

@@ -4,12 +4,12 @@ import type { Secret } from '../../api/objects.ts'
 import { ownedData } from '../../domain/claim/secret-view.ts'
 import { isSameContent, pulledData } from '../../domain/store/secret-content.ts'
 import type { EntryData } from '../../domain/store/store-answers.ts'
-import { type StoreRequest, isSameRequest, secretFault } from '../../domain/store/stored-secret.ts'
+import type { StoreRequest } from '../../domain/store/stored-secret.ts'
 import { isRefusal, isTestFailed } from '../../kube/client/api-error.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
+import { readSecret } from './read-secret.ts'
 import {
   CHANGED,
-  GONE,
   type SyncResult,
   answerIn,
   changedOr,
@@ -37,11 +37,9 @@ export async function pull(
   const pulled = pulledData(entry.content)
   if (!pulled.ok) return outOfStep('refused', 'StoreContentRefused', pulled.fault)
   const digest = contentDigest(entry.content)
-  const { name, namespace } = found
-  const secret = await deps.client.get<Secret>(SECRETS, { name, namespace })
-  if (secret === null || !isSameRequest(secret.metadata, found)) return GONE
-  const fault = secretFault(secret, 'Pull')
-  if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
+  const read = await readSecret(found, 'Pull', deps.client)
+  if (!read.ok) return read.result
+  const { secret } = read
   const isHeld = isSameContent(ownedData(secret), pulled.content)
   const kept = isHeld ? secret : await applied(secret, pulled.content, deps)
   if (typeof kept === 'string') return kept === CHANGED ? CHANGED : refusedBy(kept)

@@ -15,11 +15,11 @@ import {
   pushedContent,
 } from '../../domain/store/secret-content.ts'
 import type { EntryMetadata, WrittenVersion } from '../../domain/store/store-answers.ts'
-import { type StoreRequest, isSameRequest, secretFault } from '../../domain/store/stored-secret.ts'
+import type { StoreRequest } from '../../domain/store/stored-secret.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
+import { readSecret } from './read-secret.ts'
 import {
   CHANGED,
-  GONE,
   type SyncResult,
   changedOr,
   contentDigest,
@@ -54,11 +54,9 @@ export async function push(
     isPushedVersion(entry)
   if (isEntrySame && known.secretVersion === found.resourceVersion)
     return inStep('unchanged', known)
-  const { name, namespace } = found
-  const secret = await deps.client.get<Secret>(SECRETS, { name, namespace })
-  if (secret === null || !isSameRequest(secret.metadata, found)) return GONE
-  const fault = secretFault(secret, 'Push')
-  if (fault !== null) return outOfStep('refused', 'StoreContentRefused', fault)
+  const read = await readSecret(found, 'Push', deps.client)
+  if (!read.ok) return read.result
+  const { secret } = read
   const pushed = pushedContent(secret)
   if (!pushed.ok) return outOfStep('refused', 'StoreContentRefused', pushed.fault)
   return carriedOut({ secret, path, content: pushed.content, entry, record }, deps)

@@ -2,7 +2,7 @@
 import { CONFIG_MAPS, DELIVERY_FIELD_MANAGER, apiVersionOf } from '../../api/names.ts'
 import { SECRET_STORE_STATUS_CONFIG_MAP } from '../../api/secret-store-names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { type StoreStatus, storeStatusText } from '../../domain/store/store-status.ts'
+import { type ReportedStoreStatus, storeStatusText } from '../../domain/store/store-status.ts'
 import { type KubeClient, claim } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 
@@ -16,7 +16,7 @@ export const STORE_REPORT_REASONS = ['create', 'status'] as const
  * @throws StatusError 409 when another has written it meanwhile
  */
 export async function reportStatus(
-  status: StoreStatus | null,
+  status: ReportedStoreStatus | null,
   { client, clientDeps }: { readonly client: KubeClient; readonly clientDeps: ClientDeps },
   namespace: string,
 ): Promise<void> {

@@ -1,8 +1,8 @@
 // Rounds over all Secrets that ask for the store, and between them a look at those that are pushed (contract 36.5).
 import { SECRET_STORE_LABEL } from '../../api/secret-store-names.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
-import type { SyncOutcome } from '../../domain/store/round-status.ts'
-import { NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
+import type { RoundResult, SyncOutcome } from '../../domain/store/round-status.ts'
+import { NoResponseError, NotLeaderError, StatusError } from '../../kube/client/api-error.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { ListedSecret, SyncDeps, SyncRecord } from './deps.ts'
@@ -14,8 +14,8 @@ interface RoundOptions extends SyncDeps, SecretPlaces {
   readonly settings: StoreSettings
   /** From 0 to below 1. */
   readonly random: () => number
-  /** Called after each round with how all Secrets ended; `failed` for a namespace that can't be listed. Must not reject. */
-  readonly ended: (outcomes: readonly SyncOutcome[]) => Promise<void>
+  /** Called after each round; a namespace that can't be listed has outcome `failed`. Must not reject. */
+  readonly ended: (result: RoundResult) => Promise<void>
 }
 
 /** Secrets at a time, each with one call at a time. */
@@ -24,6 +24,8 @@ const AT_A_TIME = 8
 const LISTS = { maxTasks: 10, perMs: 1000 }
 /** A pushed Secret that changes is found within this time and a little more. */
 const LOOK_EVERY_MS = 4000
+/** An API server that has not answered that many lists in a row is away: the round ends. */
+const MOST_UNANSWERED = 3
 /** A store that has not answered that often in a row is away: the round ends. */
 const MOST_UNREACHABLE = 8
 /** Of the interval, either way: replicas of many platforms do not all come at once. */
@@ -82,13 +84,17 @@ async function listIn(
 ): Promise<Listed> {
   const asking: AskingSecret[] = []
   const unread = new Set<string>()
+  let unanswered = 0
   for (const [namespace, project] of namespaces) {
     if (signal.aborted) break
     try {
       for (const found of (await list(namespace)) ?? []) asking.push({ found, project })
+      unanswered = 0
     } catch (err) {
-      // A Secret that the API server cannot decrypt fails the lists of its namespace for good: the others go on.
-      if (!(err instanceof StatusError)) throw err
+      // A Secret that the API server cannot decrypt, or a list that is cut off, fails its namespace for good: the others go on.
+      unanswered = err instanceof NoResponseError ? unanswered + 1 : 0
+      const isOfNamespace = err instanceof StatusError || err instanceof NoResponseError
+      if (!isOfNamespace || unanswered === MOST_UNANSWERED) throw err
       log.warn({ err, namespace }, 'secrets of a namespace cannot be listed')
       unread.add(namespace)
     }
@@ -143,7 +149,7 @@ function createRound(options: RoundOptions) {
       ])
       const unknown = Array.from(unread, () => 'failed' as const)
       const outcomes = [...unknown, ...(await syncAll(asking))]
-      if (!signal.aborted) await ended(outcomes)
+      if (!signal.aborted) await ended({ outcomes, because: notServedBecause(records.values()) })
     },
     /** Syncs Secrets that are pushed and have changed. */
     pushed: async (): Promise<void> => {
@@ -151,6 +157,17 @@ function createRound(options: RoundOptions) {
       await syncAll(asking.filter((one) => hasChanged(one, records.get(idOf(one)))))
     },
   }
+}
+
+/** Why the store does not serve all, as a sentence; empty = it does. One of several, and the same one as long as they are. */
+function notServedBecause(records: Iterable<SyncRecord>): string {
+  const faults = [...records].flatMap(({ fault }) => fault ?? [])
+  const because = (wanted: SyncOutcome): readonly string[] =>
+    faults.flatMap(({ outcome, message }) => (outcome === wanted ? [message] : []))
+  const [first = ''] = [because('unreachable'), because('denied')].flatMap((some) =>
+    some.toSorted(),
+  )
+  return first
 }
 
 const newRecord = (): SyncRecord => ({

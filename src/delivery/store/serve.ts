@@ -1,6 +1,12 @@
 // Serves the secret store at the replica that leads (contract 36): a session for each change of its settings.
 import type { Resolve } from '../../runtime/address-guard.ts'
-import { isInStep, missingStatus, roundStatus } from '../../domain/store/round-status.ts'
+import {
+  isInStep,
+  missingStatus,
+  type RoundResult,
+  roundStatus,
+  type StoreAnswer,
+} from '../../domain/store/round-status.ts'
 import type { StoreSettings } from '../../domain/store/store-settings.ts'
 import type { StoreStatus } from '../../domain/store/store-status.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
@@ -62,8 +68,13 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
     settings.token === null
   ) {
     metrics.laggingSince(settings === null ? null : clock.nowMs())
-    await reported(status, options)
-    return ended(signal)
+    if (settings === null) {
+      await reported(null, options)
+      return ended(signal)
+    }
+    for (; !signal.aborted; await sleep(clock, settings.intervalMs, signal))
+      await reported(status, options)
+    return
   }
   const { address, token, namespace, skipsVerification } = settings
   const { mount, resolve } = options
@@ -87,12 +98,12 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
     store,
     settings,
     observer: metrics,
-    ended: async (outcomes) => {
-      const answer = outcomes.length === 0 ? await answerOf(store) : 'answers'
-      const isWhole = outcomes.every(isInStep) && answer === 'answers'
+    ended: async (round) => {
+      const { result, answer } = await withAnswer(round, store)
+      const isWhole = result.outcomes.every(isInStep) && answer === 'answers'
       sinceMs = isWhole ? null : (sinceMs ?? clock.nowMs())
       metrics.laggingSince(sinceMs)
-      report.begin(roundStatus(settings, outcomes, answer))
+      report.begin(roundStatus(settings, result, answer))
     },
   })
   await report.end()
@@ -104,14 +115,20 @@ const ended = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-async function answerOf(store: StoreClient): Promise<Parameters<typeof roundStatus>[2]> {
+/** A round over no Secrets shows nothing of the store: it is asked about its token. */
+async function withAnswer(
+  result: RoundResult,
+  store: StoreClient,
+): Promise<{ readonly result: RoundResult; readonly answer: StoreAnswer }> {
+  if (result.outcomes.length > 0) return { result, answer: 'answers' }
   try {
     await store.lookupToken()
-    return 'answers'
+    return { result, answer: 'answers' }
   } catch (error) {
     if (!(error instanceof SecretStoreError)) throw error
     // What no store of secrets answers is not said of the token.
-    return error.kind === 'denied' ? 'denied' : 'unreachable'
+    const answer = error.kind === 'denied' ? 'denied' : 'unreachable'
+    return { result: { ...result, because: error.sentence }, answer }
   }
 }
 
@@ -131,14 +148,15 @@ function latestReport(options: StoreServing) {
   }
 }
 
-/** Writes the state, again and again until it is stored. */
+/** Writes the state of the settings in force, again and again until it is stored. */
 async function reported(
   status: StoreStatus | null,
-  { client, clientDeps, namespace, clock, log, signal }: StoreServing,
+  { client, clientDeps, settings, namespace, clock, log, signal }: StoreServing,
 ): Promise<void> {
   while (!signal.aborted) {
+    const report = status && { ...status, settingsVersion: settings.version() }
     try {
-      return await reportStatus(status, { client, clientDeps }, namespace)
+      return await reportStatus(report, { client, clientDeps }, namespace)
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'the state of the secret store cannot be stored')
       await sleep(clock, REPORT_AGAIN_MS, signal)

@@ -26,6 +26,8 @@ interface StoreSettingsSources {
 export interface FollowedStoreSettings {
   /** null = the store is switched off. */
   readonly current: () => StoreSettings | null
+  /** resourceVersion of the Secret that has them; empty = none was read. */
+  readonly version: () => string
   /**
    * PEM of the authority of the store's certificate, empty while its file is missing: nothing is trusted then; null = the roots of
    * the system.
@@ -40,14 +42,20 @@ export function followStoreSettings(options: StoreSettingsSources): FollowedStor
   const { secrets, namespace, environmentAddress, log } = options
   const listeners: (() => void)[] = []
   let shown = '{}'
+  let version = ''
   let current: StoreSettings | null = null
   const changed = (): void => {
     for (const listener of listeners) listener()
   }
   const read = (): void => {
     // Without the Secret nothing is switched on, or it was deleted: the manager writes it again.
-    const text = secretText(secrets.get(DELIVERY_SETTINGS_SECRET, namespace)?.object, 'config')
-    if (text === null || text === shown) return
+    const secret = secrets.get(DELIVERY_SETTINGS_SECRET, namespace)?.object
+    const text = secretText(secret, 'config')
+    if (secret === undefined || text === null) return
+    if (text === shown) {
+      version = secret.metadata.resourceVersion
+      return
+    }
     const settings = deliverySettingsIn(text)
     if (settings === null) {
       log.error(
@@ -57,13 +65,19 @@ export function followStoreSettings(options: StoreSettingsSources): FollowedStor
       return
     }
     shown = text
+    version = secret.metadata.resourceVersion
     current = storeSettingsOf(settings, environmentAddress)
     changed()
   }
   secrets.subscribe(({ name }) => name === DELIVERY_SETTINGS_SECRET && read())
   secrets.whenSynced(read)
   const ca = followCa(options, changed)
-  return { current: () => current, ca, subscribe: (listener) => void listeners.push(listener) }
+  return {
+    current: () => current,
+    version: () => version,
+    ca,
+    subscribe: (listener) => void listeners.push(listener),
+  }
 }
 
 function followCa(

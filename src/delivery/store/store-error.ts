@@ -21,6 +21,11 @@ export class SecretStoreError extends Error {
     this.kind = kind
     this.code = code
   }
+
+  /** The message as a sentence. */
+  get sentence(): string {
+    return `${this.message.charAt(0).toUpperCase()}${this.message.slice(1)}.`
+  }
 }
 
 /** The error of an answer with this fault, which is a clause such as `has no such mount`. */
@@ -60,7 +65,11 @@ const REDIRECT =
 export function faultOfCall(error: unknown): SecretStoreError {
   if (error instanceof SecretStoreError) return error
   if (error instanceof AddressRefused)
-    return new SecretStoreError('refused', `the host of secretStore.address ${error.fault}`, null)
+    return new SecretStoreError(
+      'unreachable',
+      `the host of secretStore.address ${error.fault}`,
+      null,
+    )
   if (error instanceof AnswerTooLarge)
     return new SecretStoreError('refused', `the store: ${error.message}`, null)
   const { code = '' } = error as NodeJS.ErrnoException

@@ -74,21 +74,17 @@ async function tried(act: () => Promise<SyncResult>): Promise<Exclude<SyncResult
   }
 }
 
-const OUTCOMES = { unreachable: 'unreachable', denied: 'denied', refused: 'refused' } as const
-
 /** Errors of the store and of the API server; another one is a defect of this program. */
 function faultOf(error: unknown): Exclude<SyncResult, typeof CHANGED> {
   if (error instanceof SecretStoreError) {
     const reason = error.kind === 'refused' ? 'StoreContentRefused' : null
-    return outOfStep(OUTCOMES[error.kind], reason, `${capitalised(error.message)}.`)
+    return outOfStep(error.kind, reason, error.sentence)
   }
   if (error instanceof StatusError)
     return outOfStep('failed', null, `The API server answers ${answerIn(error)}.`)
   if (error instanceof NoResponseError) return outOfStep('failed', null, 'No API server answers.')
   throw error
 }
-
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 function failed(
   found: ListedSecret,

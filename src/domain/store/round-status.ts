@@ -22,8 +22,18 @@ export type SyncOutcome = (typeof SYNC_OUTCOMES)[number]
 export const isInStep = (outcome: SyncOutcome): boolean =>
   outcome === 'unchanged' || outcome === 'written'
 
+/** What a round over all Secrets has shown. */
+export interface RoundResult {
+  /** Of all Secrets, with those that were not tried again. */
+  readonly outcomes: readonly SyncOutcome[]
+  /** Why the store does not serve all, as a sentence without a value; empty = it does. */
+  readonly because: string
+}
+
 /** The answer of a store that was only asked about its token, where there is no Secret to sync. */
-type StoreAnswer = 'answers' | 'denied' | 'unreachable'
+export type StoreAnswer = 'answers' | 'denied' | 'unreachable'
+
+const STAYS = 'every Secret and entry stays as it is.'
 
 const sentences = (...texts: readonly string[]): string => texts.filter(Boolean).join(' ')
 
@@ -69,15 +79,10 @@ function unusableStatus(
   return notReady(reason, `The settings cannot be used: ${found.fault}.`, settings.notes)
 }
 
-/**
- * The state of a store after a round.
- *
- * @param outcomes of all Secrets, with those that were not tried again
- * @param answer where there are none
- */
+/** The state of a store after a round. @param answer where there are no Secrets */
 export function roundStatus(
   { notes }: Pick<StoreSettings, 'notes'>,
-  outcomes: readonly SyncOutcome[],
+  { outcomes, because }: RoundResult,
   answer: StoreAnswer,
 ): StoreStatus {
   const count = (...some: readonly SyncOutcome[]): number =>
@@ -88,24 +93,20 @@ export function roundStatus(
   const isUnreachable = outcomes.length === 0 ? answer === 'unreachable' : count('unreachable') > 0
   const isDenied = outcomes.length === 0 ? answer === 'denied' : count('denied') > 0
   if (!isServing && isUnreachable)
-    return notReady(
-      'Unreachable',
-      'The store does not answer; every Secret and entry stays as it is.',
-      notes,
-    )
+    return notReady('Unreachable', sentences(`The store does not answer; ${STAYS}`, because), notes)
   if (!isServing && isDenied)
-    return notReady(
-      'Denied',
-      'The store refuses the token; every Secret and entry stays as it is.',
-      notes,
-    )
+    return notReady('Denied', sentences(`The store refuses the token; ${STAYS}`, because), notes)
+  const withEvents = count('not_found', 'refused', 'conflict')
   if (inStep < outcomes.length)
     return notReady(
       'Partly',
       sentences(
-        `Secrets not in step with the store: ${outcomes.length - inStep} of ${outcomes.length}; Events say why.`,
-        isDenied ? `It refuses the token for ${count('denied')} of them.` : '',
-        isUnreachable ? `It does not answer for ${count('unreachable')} of them.` : '',
+        `Secrets not in step with the store: ${outcomes.length - inStep} of ${outcomes.length}.`,
+        withEvents > 0 ? `Events say why for ${withEvents} of them.` : '',
+        isDenied ? `The store refuses the token for ${count('denied')} of them.` : '',
+        isUnreachable ? `The store does not answer for ${count('unreachable')} of them.` : '',
+        count('failed') > 0 ? `The API server does not serve ${count('failed')} of them.` : '',
+        because,
       ),
       notes,
     )

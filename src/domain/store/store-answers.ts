@@ -1,7 +1,7 @@
 // What the store of secrets answers (contract 36.3, 36.4): Vault's HTTP API of KV version 1 and 2, and of tokens. Each shape is checked, and
 // what has another one is a fault. A fault is a clause after "the store", and quotes nothing of the answer.
 import { rawMembers } from '../audit/raw-json.ts'
-import { exceedsBounds } from '../json/bounds.ts'
+import { exceedsBounds, exceedsNames } from '../json/bounds.ts'
 import { isList, isMap, type Json, type JsonMap, ownValue, parseJsonMap } from '../json/json.ts'
 import { parseTimestamp } from '../time.ts'
 
@@ -59,12 +59,14 @@ export interface StoreBody {
 
 /** Largest depth and number of values: an entry has a few levels, and 1 MiB of it holds fewer values. */
 const BOUNDS = { levels: 64, values: 200_000 }
+/** Largest number of different names: a Secret takes 1,000 of them, and 150,000 hold the event loop for half a second. */
+const MOST_NAMES = 20_000
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The text of an answer; null = it holds another value than a JSON object, or more values than one turn can read. */
 function readable(body: Buffer): { readonly text: string; readonly answer: JsonMap } | null {
-  if (exceedsBounds(body, BOUNDS)) return null
+  if (exceedsBounds(body, BOUNDS) || exceedsNames(body, MOST_NAMES)) return null
   try {
     const text = UTF8.decode(body)
     const answer = parseJsonMap(text)
@@ -74,7 +76,8 @@ function readable(body: Buffer): { readonly text: string; readonly answer: JsonM
   }
 }
 
-const UNKNOWN_SHAPE = 'gave an answer of an unknown shape: check the address and the mount'
+const UNKNOWN_SHAPE =
+  'gave an answer of an unknown shape, or with more than an entry may have: check the address, the mount and the entry'
 
 const faulty = (fault: string): { readonly kind: 'fault'; readonly fault: string } => ({
   kind: 'fault',

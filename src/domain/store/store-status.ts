@@ -15,16 +15,23 @@ export interface StoreStatus {
   readonly message: string
 }
 
+/** A state as it was reported. */
+export interface ReportedStoreStatus extends StoreStatus {
+  /** resourceVersion of the Secret with the settings that it is the state of; null = an older delivery process, which does not say. */
+  readonly settingsVersion: string | null
+}
+
 /** The text of the ConfigMap; null = no store is switched on. */
-export const storeStatusText = (status: StoreStatus | null): string => JSON.stringify(status ?? {})
+export const storeStatusText = (status: ReportedStoreStatus | null): string =>
+  JSON.stringify(status ?? {})
 
 /** The state in the text of the ConfigMap; null = no store is switched on, or the text is malformed. */
-export function storeStatusIn(text: string): StoreStatus | null {
-  const { status, reason, message } = parseJsonMap(text) ?? {}
+export function storeStatusIn(text: string): ReportedStoreStatus | null {
+  const { status, reason, message, settingsVersion } = parseJsonMap(text) ?? {}
   const isStatus = status === 'True' || status === 'False' || status === 'Unknown'
-  return isStatus && isReason(reason) && typeof message === 'string'
-    ? { status, reason, message }
-    : null
+  if (!isStatus || !isReason(reason) || typeof message !== 'string') return null
+  const version = typeof settingsVersion === 'string' ? settingsVersion : null
+  return { status, reason, message, settingsVersion: version }
 }
 
 const isReason = (value: unknown): value is StoreReason =>

@@ -1,5 +1,5 @@
 // What a Secret asks of the secret store, and which Secrets may ask (contract 36.2).
-import { CLAIM_LABEL, GROUP } from '../../api/names.ts'
+import { ACCESS_KEY_CLAIMS, CLAIM_LABEL, GROUP } from '../../api/names.ts'
 import {
   SECRET_STORE_LABEL,
   SECRET_STORE_PATH_ANNOTATION,
@@ -106,16 +106,24 @@ const OPEN_LABELS: readonly string[] = [CLAIM_LABEL, SECRET_STORE_LABEL]
 
 /** Why a Secret is not synced whatever it asks for, as a sentence; null = it may be (contract 36.4). */
 export function secretFault(
-  { type = '', metadata: { labels = {} } }: Pick<Secret, 'type' | 'metadata'>,
+  { type = '', metadata }: Pick<Secret, 'type' | 'metadata'>,
   direction: StoreDirection,
 ): string | null {
   if (REFUSED_TYPES.includes(type) || type.includes(GROUP))
     return `A Secret of type ${type} is not synced with the store.`
+  const { labels = {} } = metadata
   const ours = Object.keys(labels).find(
     (name) => name.includes(GROUP) && !OPEN_LABELS.includes(name),
   )
   if (ours !== undefined) return `A Secret with label ${ours} is not synced with the store.`
-  return direction === 'Pull' && labels[CLAIM_LABEL] !== undefined
+  return direction === 'Pull' && isOfClaim(metadata)
     ? 'The Secret of a claim has the data of its claim: it can be pushed, not pulled.'
     : null
 }
+
+/** Whether a claim delivers into the Secret; one that lost its label is still the claim's, which puts the label back. */
+const isOfClaim = ({ labels = {}, ownerReferences = [] }: ObjectMeta): boolean =>
+  labels[CLAIM_LABEL] !== undefined ||
+  ownerReferences.some(
+    ({ kind, apiVersion }) => kind === ACCESS_KEY_CLAIMS.kind && apiVersion.startsWith(`${GROUP}/`),
+  )

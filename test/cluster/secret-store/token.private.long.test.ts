@@ -124,7 +124,8 @@ describe('a token', () => {
     const { status, message } = await served().says('Denied')
     expect({ status, message }).toEqual({
       status: 'False',
-      message: 'The store refuses the token; every Secret and entry stays as it is.',
+      message:
+        'The store refuses the token; every Secret and entry stays as it is. The store answered 403: its token is not valid there, or no policy of the token allows this path.',
     })
     await keeps()
     await useToken()

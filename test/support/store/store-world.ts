@@ -9,7 +9,7 @@ import {
 import type { ListedSecret, SyncDeps, SyncRecord } from '../../../src/delivery/store/deps.ts'
 import { syncInRounds } from '../../../src/delivery/store/rounds.ts'
 import { restingOutcome, sync } from '../../../src/delivery/store/sync.ts'
-import type { SyncOutcome } from '../../../src/domain/store/round-status.ts'
+import type { RoundResult, SyncOutcome } from '../../../src/domain/store/round-status.ts'
 import type { StoreContent } from '../../../src/domain/store/secret-content.ts'
 import { type StoreSettings, storeSettingsOf } from '../../../src/domain/store/store-settings.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
@@ -46,6 +46,7 @@ export const encoded = (data: StoreContent): StoreContent =>
 interface Rounds {
   /** How the Secrets ended, for each round. */
   readonly ended: (readonly SyncOutcome[])[]
+  readonly results: RoundResult[]
   /** When each round ended, in milliseconds after the first one began. */
   readonly endedMs: number[]
   readonly stop: () => Promise<void>
@@ -219,6 +220,7 @@ export class StoreWorld {
   rounds(parts: Partial<Parameters<typeof syncInRounds>[0]> = {}): Rounds {
     const stopping = new AbortController()
     const ended: (readonly SyncOutcome[])[] = []
+    const results: RoundResult[] = []
     const endedMs: number[] = []
     const startMs = this.clock.monotonicMs()
     const running = syncInRounds({
@@ -230,8 +232,9 @@ export class StoreWorld {
       },
       settings: storeSettings(),
       random: () => 0.5,
-      ended: (outcomes) => {
-        ended.push(outcomes)
+      ended: (result) => {
+        ended.push(result.outcomes)
+        results.push(result)
         endedMs.push(this.clock.monotonicMs() - startMs)
         return Promise.resolve()
       },
@@ -246,7 +249,7 @@ export class StoreWorld {
       this.#ending.abort()
       return stop()
     })
-    return { ended, endedMs, stop }
+    return { ended, results, endedMs, stop }
   }
 }
 

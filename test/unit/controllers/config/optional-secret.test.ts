@@ -79,7 +79,7 @@ test('an API server without an answer is left to the back-off, as for every writ
 test.each([
   { name: 'unknown where it has not been listed', synced: false, found: undefined, known: ['gateway', 'delivery process'] },
   { name: 'absent where the list lacks it', synced: true, found: undefined, known: ['gateway', 'delivery process', 'sign-in process'], text: null },
-  { name: 'empty without its data key', synced: true, found: { object: { data: {} } }, known: ['gateway', 'delivery process', 'sign-in process'], text: '' },
+  { name: 'empty without its data key', synced: true, found: { object: { metadata: { resourceVersion: '7' }, data: {} } }, known: ['gateway', 'delivery process', 'sign-in process'], text: '' },
 ])('the Secret is $name', ({ synced, found, known, text }) => {
   const store = { synced, get: () => found }
   const unlisted = { synced: false, get: () => undefined }

@@ -20,15 +20,21 @@ export const [GATEWAY, DELIVERY, SIGN_IN] = settingsSecrets(
   {} as never,
 ) as unknown as readonly [StoredSettingsSecret, StoredSettingsSecret, StoredSettingsSecret]
 
+const at = (secret: StoredSettingsSecret, text: string | null): StoredSettingsSecret => ({
+  ...secret,
+  stored: text,
+  storedVersion: text === null ? '' : `version of ${text}`,
+})
+
 /** The Secrets of other processes, with their texts; that of sign-in is unknown unless it is given. */
 export const stored = (
   gateway: string | null,
   signIn?: string | null,
   delivery: string | null = null,
 ): readonly StoredSettingsSecret[] => [
-  { ...GATEWAY, stored: gateway },
-  { ...DELIVERY, stored: delivery },
-  ...(signIn === undefined ? [] : [{ ...SIGN_IN, stored: signIn }]),
+  at(GATEWAY, gateway),
+  at(DELIVERY, delivery),
+  ...(signIn === undefined ? [] : [at(SIGN_IN, signIn)]),
 ]
 
 /** The text of a Secret of that name; null = it does not exist. */
@@ -65,8 +71,7 @@ export function after(
   if (step.kind === 'storeToken') throw new Error('the token of the secret store has not been read')
   if (step.kind === 'secretSettings') {
     const { secret, text } = step
-    const written = (one: StoredSettingsSecret) =>
-      one.name === secret.name ? { ...one, stored: text } : one
+    const written = (one: StoredSettingsSecret) => (one.name === secret.name ? at(one, text) : one)
     return { ...state, settingsSecrets: state.settingsSecrets.map(written) }
   }
   if (step.kind !== 'publish') return state

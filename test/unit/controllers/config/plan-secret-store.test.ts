@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import type { Config } from '../../../../src/api/config.gen.ts'
 import {
   planInForce,
   planNotInForce,
   planNotWritten,
 } from '../../../../src/controllers/config/plan.ts'
 import { deliverySettingsIn } from '../../../../src/domain/settings/secret-settings.ts'
-import type { StoreStatus } from '../../../../src/domain/store/store-status.ts'
+import type { ReportedStoreStatus } from '../../../../src/domain/store/store-status.ts'
 import type { KnownStoreToken } from '../../../../src/domain/store/store-token.ts'
 import { DELIVERY, initialState, NOW_MS, stepsOf, textIn, withSpec } from './plan-builder.ts'
 
@@ -117,34 +118,77 @@ describe('the Secret with the token is read (36.1)', () => {
   })
 })
 
-const conditionIn = (secretStore: StoreStatus | null, spec: object = BY_REF, fault?: string) =>
-  stepsOf(
-    given(spec, { secretStore, storeToken: read(fault === undefined ? CANARY : null, fault) }),
-  ).end.config.status?.conditions?.find(({ type }) => type === 'SecretStoreReady')
+const storeConditionIn = ({ config }: { config: Config }) =>
+  config.status?.conditions?.find(({ type }) => type === 'SecretStoreReady')
+/** Of the Secret of the delivery process. */
+const versionIn = ({ settingsSecrets }: Parameters<typeof planInForce>[0]): string =>
+  settingsSecrets.find(({ name }) => name === DELIVERY.name)?.storedVersion ?? ''
 
-const PARTLY: StoreStatus = { status: 'False', reason: 'Partly', message: '2 Secrets fail.' }
-const MISSING: StoreStatus = { status: 'False', reason: 'TokenMissing', message: 'No token.' }
+const conditionIn = (
+  secretStore: ReportedStoreStatus | null,
+  spec: object = BY_REF,
+  fault?: string,
+) =>
+  storeConditionIn(
+    stepsOf(
+      given(spec, { secretStore, storeToken: read(fault === undefined ? CANARY : null, fault) }),
+    ).end,
+  )
+
+const reported = (
+  status: ReportedStoreStatus['status'],
+  reason: ReportedStoreStatus['reason'],
+  message: string,
+): ReportedStoreStatus => ({ status, reason, message, settingsVersion: null })
+const PARTLY = reported('False', 'Partly', '2 Secrets fail.')
+const MISSING = reported('False', 'TokenMissing', 'No token.')
 
 describe('SecretStoreReady (36.1)', () => {
   // biome-ignore format: a table
   test.each([
-    { name: 'a store that is in step', reported: { status: 'True', reason: 'Synced', message: 'All are in step.' }, says: 'All are in step.' },
-    { name: 'a fault', reported: PARTLY, says: '2 Secrets fail.' },
-    { name: 'a token that is waited for', reported: { status: 'Unknown', reason: 'TokenMissing', message: 'No token.' }, says: 'No token.' },
-    { name: 'a token that is missing', reported: MISSING, fault: 'Secret vault-token does not exist.', says: 'No token. Secret vault-token does not exist.' },
-    { name: 'another fault while it is missing', reported: PARTLY, fault: 'Secret vault-token does not exist.', says: '2 Secrets fail.' },
-    { name: 'no sentence', reported: { ...PARTLY, message: '' }, says: 'Partly' },
-    { name: 'control characters and line ends', reported: { ...PARTLY, message: 'a\n\u001b[31mb\u0085c\u2028d' }, says: 'a [31mb c d' },
-    { name: 'half a character', reported: { ...PARTLY, message: 'a\ud800' }, says: 'a\ufffd' },
-  ] as const)('of $name says so', ({ reported, says, ...more }) => {
-    const { status, reason } = reported
+    { name: 'a store that is in step', report: reported('True', 'Synced', 'All are in step.'), says: 'All are in step.' },
+    { name: 'a fault', report: PARTLY, says: '2 Secrets fail.' },
+    { name: 'a token that is waited for', report: reported('Unknown', 'TokenMissing', 'No token.'), says: 'No token.' },
+    { name: 'a token that is missing', report: MISSING, fault: 'Secret vault-token does not exist.', says: 'No token. Secret vault-token does not exist.' },
+    { name: 'another fault while it is missing', report: PARTLY, fault: 'Secret vault-token does not exist.', says: '2 Secrets fail.' },
+    { name: 'no sentence', report: { ...PARTLY, message: '' }, says: 'Partly' },
+    { name: 'control characters and line ends', report: { ...PARTLY, message: 'a\n\u001b[31mb\u0085c\u2028d' }, says: 'a [31mb c d' },
+    { name: 'half a character', report: { ...PARTLY, message: 'a\ud800' }, says: 'a\ufffd' },
+  ] as const)('of $name says so', ({ report, says, ...more }) => {
+    const { status, reason } = report
     const fault = 'fault' in more ? more.fault : undefined
-    expect(conditionIn(reported, BY_REF, fault)).toMatchObject({ status, reason, message: says })
+    expect(conditionIn(report, BY_REF, fault)).toMatchObject({ status, reason, message: says })
   })
 
   test('has a message of bounded length, and settles', () => {
     const message = `${'x'.repeat(32_767)}\u{1f600}`.repeat(3)
     expect(conditionIn({ ...PARTLY, message })?.message.length).toBeLessThanOrEqual(32_768)
+  })
+
+  test('keeps its generation until the state of the present settings is reported', () => {
+    const start = stepsOf(given(BY_REF, { storeToken: read(CANARY) })).end
+    const first = versionIn(start)
+    const before = stepsOf({ ...start, secretStore: { ...PARTLY, settingsVersion: first } }).end
+    expect(storeConditionIn(before)).toMatchObject({ reason: 'Partly', observedGeneration: 2 })
+    const spec = { secretStore: { ...BY_REF.secretStore, namespace: 'other' } }
+    const changed = stepsOf({
+      ...before,
+      config: { ...withSpec(spec, 3), status: before.config.status ?? {} },
+    })
+    expect(storeConditionIn(changed.end)).toEqual(storeConditionIn(before))
+    expect(changed.end.config.status?.observedGeneration).toBe(3)
+    const second = versionIn(changed.end)
+    const reportedNow = { ...PARTLY, settingsVersion: second }
+    expect(
+      storeConditionIn(stepsOf({ ...changed.end, secretStore: reportedNow }).end),
+    ).toMatchObject({
+      reason: 'Partly',
+      observedGeneration: 3,
+    })
+  })
+
+  test('is absent while the first report is of other settings', () => {
+    expect(conditionIn({ ...PARTLY, settingsVersion: 'other' })).toBeUndefined()
   })
 
   test('is absent without a report, while the store is off, and in a Config that is not in force', () => {

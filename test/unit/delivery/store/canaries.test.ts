@@ -59,7 +59,7 @@ describe('no value is in a log, an Event or the report (36.5)', { tags: ['no-ret
     made.server.faultOf = ({ method }) => (method === 'PATCH' ? server : null)
     const rounds = made.rounds()
     await made.clock.advance(600_000)
-    const report = rounds.ended.map((outcomes) => roundStatus(storeSettings(), outcomes, 'answers'))
+    const report = rounds.results.map((result) => roundStatus(storeSettings(), result, 'answers'))
     const sinks = {
       log: inspect(made.log.lines, WHOLE),
       events: JSON.stringify(made.events),

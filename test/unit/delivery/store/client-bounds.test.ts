@@ -174,7 +174,7 @@ test.each([
 ])('a store at $address is refused by name and by address (36.1)', async ({ address, fault }) => {
   const { client, port } = await startStore()
   const host = address.includes(':') ? `[${address}]` : address
-  const refusal = { kind: 'refused', code: null, message: expect.stringContaining(fault) }
+  const refusal = { kind: 'unreachable', code: null, message: expect.stringContaining(fault) }
   const direct = client({ address: `https://${host}:${port}` })
   await expect(direct.readMetadata('p/a')).rejects.toMatchObject(refusal)
   const named = client({
@@ -195,7 +195,7 @@ test.each([
   { host: 'localhost', resolved: '127.0.0.1', outcome: null, asked: 1 },
   { host: 'LOCALHOST', resolved: '127.0.0.1', outcome: null, asked: 1 },
   { host: '127.0.0.1', resolved: '127.0.0.1', outcome: null, asked: 1 },
-  { host: 'localhost', resolved: '10.0.0.1', outcome: 'refused', asked: 0 },
+  { host: 'localhost', resolved: '10.0.0.1', outcome: 'unreachable', asked: 0 },
   { host: 'store.example.com', resolved: '127.0.0.1', outcome: 'refused', asked: 0 },
   { host: '10.0.0.1', resolved: '127.0.0.1', outcome: 'refused', asked: 0 },
 ])(

@@ -25,9 +25,11 @@ describe('a store that is away (36.5)', () => {
     await world.clock.advance(0)
     expect(world.store.calls.length).toBeLessThanOrEqual(15)
     expect(count(rounds.ended[0], 'unreachable')).toBe(100)
+    expect(rounds.results[0]?.because).toBe('The store answered 503.')
     world.store.faultOf = () => null
     await world.clock.advance(60_000)
     expect(count(rounds.ended[1], 'written')).toBe(100)
+    expect(rounds.results[1]?.because).toBe('')
     expect(world.events).toEqual([])
   })
 
@@ -90,6 +92,37 @@ describe('an API server that fails (36.5)', () => {
     await world.clock.advance(30_000)
     expect(rounds.ended).toEqual([['written']])
   })
+
+  test('without an answer for the Secrets of one namespace: the others are synced', async () => {
+    const world = worldWith(2)
+    world.namespace('p-blog')
+    world.server.faultOf = ({ namespace }) => (namespace === 'p-blog' ? 'unsent' : null)
+    const rounds = world.rounds()
+    await world.clock.advance(10_000)
+    expect(rounds.ended).toEqual([['failed', 'written', 'written']])
+  })
+
+  test.each([
+    { unanswered: 2, ended: 1 },
+    { unanswered: 3, ended: 0 },
+    { unanswered: 9, ended: 0 },
+  ])(
+    'without an answer for $unanswered namespaces in a row: three are asked, $ended rounds end',
+    async ({ unanswered, ended }) => {
+      const world = worldWith(1)
+      for (let at = 0; at < unanswered; at += 1) world.namespace(`p-a${at}`)
+      let asked = 0
+      world.server.faultOf = ({ namespace }) => {
+        if (namespace?.startsWith('p-a') !== true) return null
+        asked += 1
+        return 'unsent'
+      }
+      const rounds = world.rounds()
+      await world.clock.advance(10_000)
+      expect(rounds.ended).toHaveLength(ended)
+      expect(asked).toBe(Math.min(unanswered, 3))
+    },
+  )
 
   test('for the Secrets of one namespace, as where one cannot be decrypted: the others are synced', async () => {
     const world = worldWith(2)

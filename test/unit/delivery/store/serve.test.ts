@@ -14,6 +14,7 @@ const WITHIN = { withinMs: 10_000 }
 /** Serves these settings until the test ends. */
 function served(world: StoreWorld, settings: StoreSettings | null, ca: string | null = null) {
   let current = settings
+  let version = '7'
   const listeners: (() => void)[] = []
   const stopping = new AbortController()
   const lagging: (number | null)[] = []
@@ -22,6 +23,7 @@ function served(world: StoreWorld, settings: StoreSettings | null, ca: string | 
     places: { namespace: 'platform-system', signInNamespace: 'sign-in', maxClaimsPerNamespace: 1 },
     settings: {
       current: () => current,
+      version: () => version,
       ca: () => ca,
       subscribe: (listener) => void listeners.push(listener),
     },
@@ -46,7 +48,10 @@ function served(world: StoreWorld, settings: StoreSettings | null, ca: string | 
     current = next
     for (const listener of listeners) listener()
   }
-  return { change, lagging }
+  const touch = (next: string): void => {
+    version = next
+  }
+  return { change, touch, lagging }
 }
 
 /** The state in the ConfigMap; undefined = there is no ConfigMap. */
@@ -92,6 +97,16 @@ describe('the store is served by its settings (36.1)', () => {
     change(null)
     await eventuallyPasses('off', () => expect(reported(world)).toEqual({}), WITHIN)
     expect(lagging.at(-1)).toBeNull()
+  })
+
+  test('what is missing stays said, of the version of the settings that counts', async () => {
+    const world = new StoreWorld()
+    const { touch } = served(world, settingsAt(null))
+    await says(world, 'AddressMissing')
+    expect(reported(world)?.['settingsVersion']).toBe('7')
+    touch('8')
+    await world.clock.advance(60_000)
+    expect(reported(world)).toMatchObject({ reason: 'AddressMissing', settingsVersion: '8' })
   })
 
   test('without the file of the authority no store is trusted, and none is asked', async () => {

@@ -47,6 +47,10 @@ const UNREADABLE: readonly (readonly [name: string, body: string | Buffer])[] = 
   ['a map without data', '{}'],
   ['JSON that is cut', '{"data":{"data":{"a":"b"'],
   ['too deep a list', `{"data":${'['.repeat(65)}${']'.repeat(65)}}`],
+  [
+    'too many names',
+    `{"data":{${Array.from({ length: 20_001 }, (_, at) => `"k${at}":0`).join()}}}`,
+  ],
   ['too many values', `{"data":[${'0,'.repeat(200_000)}0]}`],
   ['bytes of another encoding', Buffer.from('{"data":{"a":"\xff"}}', 'latin1')],
 ]

@@ -31,6 +31,7 @@ const settingsOf = (
     environment,
   )
 const INSECURE = 'skipTLSVerify is on: anybody on the way can read the token.'
+const BECAUSE = 'No answer of the store: ECONNREFUSED.'
 const SHORT = 'A syncInterval below 10s counts as 10s.'
 const ref = (parts: object) => ({ auth: { tokenSecretRef: { name: 'store-token', ...parts } } })
 
@@ -115,7 +116,7 @@ describe('the state after a round (36.1)', () => {
   const status = (
     outcomes: readonly SyncOutcome[],
     answer: 'answers' | 'denied' | 'unreachable' = 'answers',
-  ) => roundStatus({ notes: [] }, outcomes, answer)
+  ) => roundStatus({ notes: [] }, { outcomes, because: '' }, answer)
 
   // biome-ignore format: a table
   test.each<{ readonly outcomes: readonly SyncOutcome[]; readonly answer?: 'answers' | 'denied' | 'unreachable'; readonly reason: string; readonly says: string }>([
@@ -137,14 +138,40 @@ describe('the state after a round (36.1)', () => {
     const found = status(outcomes, answer)
     expect(found).toMatchObject({ status: reason === 'Synced' ? 'True' : 'False', reason })
     expect(found.message).toContain(says)
-    const noted = roundStatus({ notes: [INSECURE, SHORT] }, outcomes, answer ?? 'answers')
+    const noted = roundStatus(
+      { notes: [INSECURE, SHORT] },
+      { outcomes, because: '' },
+      answer ?? 'answers',
+    )
     expect(noted).toEqual({ ...found, message: `${found.message} ${INSECURE} ${SHORT}` })
   })
 
-  test('says of how many Secrets the store refuses the token, and of how many it does not answer', () => {
-    expect(status(['denied', 'unreachable', 'unreachable', 'not_found', 'written']).message).toBe(
-      'Secrets not in step with the store: 4 of 5; Events say why. It refuses the token for 1 of them. It does not answer for 2 of them.',
+  test('says of how many Secrets Events say why, the store or the API server does not serve, and why', () => {
+    const outcomes = [
+      'denied',
+      'unreachable',
+      'unreachable',
+      'not_found',
+      'failed',
+      'written',
+    ] as const
+    const { message } = roundStatus({ notes: [] }, { outcomes, because: BECAUSE }, 'answers')
+    expect(message).toBe(
+      `Secrets not in step with the store: 5 of 6. Events say why for 1 of them. The store refuses the token for 1 of them. The store does not answer for 2 of them. The API server does not serve 1 of them. ${BECAUSE}`,
     )
+  })
+
+  test('says why the store does not answer, or refuses the token', () => {
+    for (const [outcome, answer] of [
+      ['unreachable', 'answers'],
+      ['denied', 'answers'],
+      [null, 'denied'],
+      [null, 'unreachable'],
+    ] as const) {
+      const outcomes = outcome === null ? [] : [outcome]
+      const { message } = roundStatus({ notes: [INSECURE] }, { outcomes, because: BECAUSE }, answer)
+      expect(message.endsWith(`stays as it is. ${BECAUSE} ${INSECURE}`)).toBe(true)
+    }
   })
 
   test('is True only where every Secret is in step', () => {
@@ -158,10 +185,19 @@ describe('the state in the ConfigMap (36.1)', () => {
   test('is read as it was written, for each reason', () => {
     for (const reason of REASONS.secretStoreReady)
       for (const status of ['True', 'False', 'Unknown'] as const) {
-        const written = { status, reason, message: 'As "it" is.' }
+        const written = { status, reason, message: 'As "it" is.', settingsVersion: '12' }
         expect(storeStatusIn(storeStatusText(written))).toEqual(written)
       }
     expect(storeStatusIn(storeStatusText(null))).toBeNull()
+  })
+
+  test('of an older delivery process says nothing of the settings', () => {
+    const status = { status: 'True', reason: 'Synced', message: '' }
+    for (const settingsVersion of [undefined, null, 7, {}])
+      expect(storeStatusIn(JSON.stringify({ ...status, settingsVersion }))).toEqual({
+        ...status,
+        settingsVersion: null,
+      })
   })
 
   test.each([

@@ -127,6 +127,27 @@ describe('Secrets that are not synced (36.4)', () => {
       expect(faultOf(type, {}, direction)).toContain(type)
   })
 
+  test.each([
+    { kind: 'AccessKeyClaim', apiVersion: `${GROUP}/v1`, isPulled: false },
+    { kind: 'AccessKeyClaim', apiVersion: `${GROUP}/v2`, isPulled: false },
+    { kind: 'AccessKeyClaim', apiVersion: 'example.com/v1', isPulled: true },
+    { kind: 'ReplicaSet', apiVersion: 'apps/v1', isPulled: true },
+  ])(
+    'a Secret that an $apiVersion $kind owns, without the label of a claim: pulled $isPulled, pushed',
+    ({ isPulled, ...owner }) => {
+      const metadata = {
+        name: 'app',
+        namespace: 'p-shop',
+        uid: 'uid',
+        resourceVersion: '1',
+        creationTimestamp: '',
+        ownerReferences: [{ ...owner, name: 'x', uid: 'y' }],
+      }
+      expect(secretFault({ metadata }, 'Pull') === null).toBe(isPulled)
+      expect(secretFault({ metadata }, 'Push')).toBeNull()
+    },
+  )
+
   // biome-ignore format: a table
   test.each<{ readonly name: string; readonly labels: Texts; readonly pull: boolean; readonly push: boolean }>([
     { name: 'without labels', labels: {}, pull: true, push: true },
