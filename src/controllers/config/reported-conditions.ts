@@ -53,7 +53,8 @@ function secretStoreConditions(
 ): readonly DesiredCondition[] {
   // A state that was reported before the store was switched off, or by a process that is gone, says nothing of it.
   if (settings.secretStore?.enabled !== true || secretStore === null) return []
-  if (!isOfPresent(secretStore, settingsSecrets)) return asPublished(config)
+  if (!isOfPresent(secretStore, settings, { storeToken, settingsSecrets }))
+    return asPublished(config)
   const { status, reason, message: reported } = secretStore
   const fault = tokenReadingFor(settings, storeToken)?.fault ?? null
   // The delivery process knows that it has no token, this one knows why.
@@ -61,15 +62,18 @@ function secretStoreConditions(
   return [{ type: 'SecretStoreReady', status, reason, message: inOneLine(message) || reason }]
 }
 
-/** Whether it is the state of the settings that the delivery process has to read now. */
+/** Whether it is the state of these settings, which the delivery process has by a Secret. */
 const isOfPresent = (
   { settingsVersion }: ReportedStoreStatus,
-  settingsSecrets: readonly StoredSettingsSecret[],
+  settings: ConfigSettings,
+  { storeToken, settingsSecrets }: Pick<Reports, 'storeToken' | 'settingsSecrets'>,
 ): boolean =>
   settingsVersion === null ||
   settingsSecrets.some(
-    ({ name, storedVersion }) =>
-      name === DELIVERY_SETTINGS_SECRET && storedVersion === settingsVersion,
+    ({ name, textOf, stored, storedVersion }) =>
+      name === DELIVERY_SETTINGS_SECRET &&
+      storedVersion === settingsVersion &&
+      stored === textOf(settings, storeToken),
   )
 
 /** The condition as it stands, of the generation that it was of: `kubectl wait` waits for one of the present generation. */

@@ -187,6 +187,17 @@ describe('SecretStoreReady (36.1)', () => {
     })
   })
 
+  test('keeps its generation while the token of other settings cannot be read', () => {
+    const start = stepsOf(given(BY_REF, { storeToken: read(CANARY) })).end
+    const secretStore = { ...PARTLY, settingsVersion: versionIn(start) }
+    const before = stepsOf({ ...start, secretStore }).end
+    const storeToken = { ...read(null), reading: null }
+    const config = { ...before.config, metadata: { ...before.config.metadata, generation: 3 } }
+    expect(storeConditionIn(stepsOf({ ...before, config, storeToken }).end)).toEqual(
+      storeConditionIn(before),
+    )
+  })
+
   test('is absent while the first report is of other settings', () => {
     expect(conditionIn({ ...PARTLY, settingsVersion: 'other' })).toBeUndefined()
   })
