@@ -100,7 +100,7 @@ async function replicas(): Promise<Readonly<Record<string, number>>> {
 async function restoreEtcd(): Promise<void> {
   await run(STOP)
   await operator.stop()
-  expect(await replicas()).toEqual({ manager: 0, gateway: 0 })
+  expect(await replicas()).toEqual({ manager: 0, gateway: 0, delivery: 0 })
   await plane.controllerManager.stop()
   await plane.apiServer.stop()
   await plane.etcd.stop()
@@ -161,9 +161,9 @@ describe('a snapshot of etcd', () => {
 
   test('restores the replicas of gateways, which are scaled down again', async () => {
     await restoreEtcd()
-    expect(await replicas()).toEqual({ manager: 2, gateway: 2 })
+    expect(await replicas()).toEqual({ manager: 2, gateway: 2, delivery: 2 })
     await run(STOP_GATEWAYS)
-    expect(await replicas()).toEqual({ manager: 2, gateway: 0 })
+    expect(await replicas()).toEqual({ manager: 2, gateway: 0, delivery: 2 })
   })
 
   test('restores all objects, revoked ones too', async () => {
@@ -217,9 +217,9 @@ describe('a snapshot of etcd', () => {
   })
 
   test('is followed by the start of gateways', async () => {
-    expect(await replicas()).toEqual({ manager: 2, gateway: 0 })
+    expect(await replicas()).toEqual({ manager: 2, gateway: 0, delivery: 2 })
     await run(START_GATEWAYS)
-    expect(await replicas()).toEqual({ manager: 2, gateway: 2 })
+    expect(await replicas()).toEqual({ manager: 2, gateway: 2, delivery: 2 })
   })
 })
 
