@@ -98,9 +98,9 @@ describe.each(OUTAGES)('a store that is $name', ({ name, begin, end }) => {
 test('a store that fails a tenth of the calls: all follow meanwhile, and the condition says of how many it does not answer (36.5)', async () => {
   const { store, says } = served()
   await store.fault({ every: 10, code: 500 })
-  const { status, message } = await says('Partly', 'It does not answer for')
+  const { status, message } = await says('Partly', 'The store does not answer for')
   expect(status).toBe('False')
-  expect(message).toMatch(/of 31; .* It does not answer for [1-9] of them\./)
+  expect(message).toMatch(/of 31\. .*The store does not answer for [1-9] of them\./)
   await putAll('in spite of that')
   await allHave('in spite of that')
   await store.requests()

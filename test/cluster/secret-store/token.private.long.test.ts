@@ -167,7 +167,7 @@ describe('a token', () => {
     const rules = [{ path: 'secret/*', capabilities: ['read'] }] as const
     await useToken({ rules })
     await web.create('denied', { direction: 'Push', data: { a: '1' } })
-    const { message } = await served().says('Partly', 'It refuses the token for 1 of them.')
+    const { message } = await served().says('Partly', 'The store refuses the token for 1 of them.')
     expect(message).toContain('1 of 2')
     await follows()
     await web.remove('denied')
