@@ -112,7 +112,7 @@ test(
       'all are in step',
       async () => {
         const { message } = await platform.says('Synced')
-        return message.startsWith(`${MANY} `) || undefined
+        return message.includes(`store: ${MANY}.`) || undefined
       },
       IN_TIME,
     )
