@@ -54,4 +54,6 @@ async function measured({ text, floor, most }: TurnsMeasure): Promise<MeasuredTu
   return { statuses: [...statuses], turns, ratio: turnMs / floorMs }
 }
 
-parentPort?.postMessage(await measured(workerData as TurnsMeasure))
+const port = parentPort
+if (port === null) throw new Error('this file is the program of a worker thread')
+port.postMessage(await measured(workerData as TurnsMeasure))
