@@ -120,7 +120,7 @@ describe.concurrent('a Secret that is pushed (36.4)', () => {
       metadata: { version: 1 },
     })
     expect((await platform.says('Partly')).message).toMatch(
-      /not in step with the store: \d+ of \d+;/,
+      /not in step with the store: \d+ of \d+\./,
     )
   })
 
