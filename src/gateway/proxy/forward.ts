@@ -1,5 +1,5 @@
 // Forwards a request to the API server as its caller; both bodies are streamed.
-import { type Caller, extrasOf } from '../../authn/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
@@ -12,9 +12,9 @@ import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/ans
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
-import { impersonationOf } from './impersonation.ts'
+import { impersonationOfCaller } from './impersonation.ts'
 import { upstreamHeaders } from './request-headers.ts'
-import { clientHeaders, bodyLengthHeaders } from './response-headers.ts'
+import { unchangedHeaders } from './response-headers.ts'
 
 /** The identity that a request to the API server runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
@@ -69,14 +69,13 @@ export async function forward(
       method: request.method,
       path: pathAndQuery(request),
       headers: headersFor(request, call),
-      impersonation:
-        as === 'gateway' ? null : impersonationOf(as.caller.identity, extrasOf(as.caller)),
+      impersonation: as === 'gateway' ? null : impersonationOfCaller(as.caller),
       body: hasBody(call) ? call.body : null,
       isLongRunning: isLongRunning(request.attributes),
       isProxied: isProxied(request.attributes),
       signal,
     })
-    const passed = { ...clientHeaders(headers), ...bodyLengthHeaders(headers) }
+    const passed = unchangedHeaders(headers)
     // Bytes are sent in one piece with their head. Without any, the length in the head may be another one, as for HEAD.
     if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
       return { status, headers: passed, body }
