@@ -3,7 +3,7 @@ import type { Caller } from '../../authn/caller.ts'
 import { isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
-  ArrivedBody,
+  ArrivedAnswer,
   type Upstream,
   type UpstreamHeaders,
   UpstreamUnavailable,
@@ -65,7 +65,7 @@ export async function forward(
 ): Promise<Answer> {
   if (signal.aborted) return UNAVAILABLE
   try {
-    const { status, headers, body } = await upstream.send({
+    const answer = await upstream.send({
       method: request.method,
       path: pathAndQuery(request),
       headers: headersFor(request, call),
@@ -75,12 +75,11 @@ export async function forward(
       isProxied: isProxied(request.attributes),
       signal,
     })
-    const passed = unchangedHeaders(headers)
+    const { status } = answer
+    const headers = unchangedHeaders(answer.headers)
     // Bytes are sent in one piece with their head. Without any, the length in the head may be another one, as for HEAD.
-    if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
-      return { status, headers: passed, body }
-    body.destroy()
-    return { status, headers: passed, body: body.bytes }
+    const isArrived = answer instanceof ArrivedAnswer && answer.bytes.length > 0
+    return { status, headers, body: isArrived ? answer.bytes : answer.body }
   } catch (error) {
     if (error instanceof UpstreamUnavailable) return unavailable(error, mayChange(request))
     throw error

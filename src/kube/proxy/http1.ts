@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
 import { ReceivedBody } from './received-body.ts'
 import {
-  ArrivedBody,
+  ArrivedAnswer,
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamError,
@@ -150,7 +150,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
 
   #answer(status: number, headers: UpstreamHeaders): void {
     if (this.#isOver) {
-      this.#results.resolve({ status, headers, body: new ArrivedBody(joined(this.#arrived)) })
+      this.#results.resolve(new ArrivedAnswer(status, headers, joined(this.#arrived)))
       return
     }
     const read = (): void => {

@@ -66,17 +66,37 @@ export interface UpstreamAnswer {
   readonly body: Readable
 }
 
-/** A body that arrived whole, together with the head of its response. The caller that takes its bytes must destroy it. */
-export class ArrivedBody extends Readable {
+/** A response that arrived whole. Its bytes become a stream only for a caller that reads one: most send them on in one piece. */
+export class ArrivedAnswer implements UpstreamAnswer {
+  readonly status: number
+  readonly headers: UpstreamHeaders
+  /** The body. */
   readonly bytes: Buffer
+  #body: Readable | null = null
 
-  constructor(bytes: Buffer) {
-    super()
+  constructor(status: number, headers: UpstreamHeaders, bytes: Buffer) {
+    this.status = status
+    this.headers = headers
     this.bytes = bytes
   }
 
+  get body(): Readable {
+    this.#body ??= new ArrivedBody(this.bytes)
+    return this.#body
+  }
+}
+
+/** A body that is in memory. */
+class ArrivedBody extends Readable {
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    super()
+    this.#bytes = bytes
+  }
+
   override _read(): void {
-    this.push(this.bytes)
+    this.push(this.#bytes)
     this.push(null)
   }
 }
