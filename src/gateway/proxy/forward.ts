@@ -8,6 +8,7 @@ import {
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
+import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
@@ -61,7 +62,7 @@ export async function forward(
   request: ParsedRequest,
   call: ForwardedCall,
   as: RunsAs,
-  signal: AbortSignal,
+  signal: EndSignal,
 ): Promise<Answer> {
   if (signal.aborted) return UNAVAILABLE
   try {

@@ -7,6 +7,7 @@ import {
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
+import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
@@ -23,7 +24,7 @@ interface UpgradeCall {
   readonly call: HttpRequest
   readonly protocol: UpgradeProtocol
   readonly caller: Caller
-  readonly signal: AbortSignal
+  readonly signal: EndSignal
 }
 
 /**

@@ -1,5 +1,6 @@
 // The requests that the gateway forwards to an API server, with their responses and failures.
 import { type Duplex, Readable } from 'node:stream'
+import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import type { OpenConnection } from '../client/connection.ts'
 
 /** Headers by lower-case name; a list is sent as one header per value. */
@@ -55,7 +56,7 @@ export interface UpstreamCall {
   /** Whether a backend behind the API server responds: its 401 does not concern our credential. Absent = no. */
   readonly isProxied?: boolean
   /** Ends the request, even while the body of the response streams. */
-  readonly signal: AbortSignal
+  readonly signal: EndSignal
 }
 
 /** A response of the API server. */
