@@ -1,4 +1,5 @@
-// Forwards a request to the API server as its caller; both bodies are streamed.
+// Forwards a request to the API server as its caller. Both bodies are streamed, but for small ones.
+import type { Readable } from 'node:stream'
 import type { Caller } from '../../authn/caller.ts'
 import { isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
@@ -15,6 +16,7 @@ import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { impersonationOfCaller } from './impersonation.ts'
 import { upstreamHeaders } from './request-headers.ts'
+import { isSmallBody, smallBody } from './small-body.ts'
 import { unchangedHeaders } from './response-headers.ts'
 
 /** The identity that a request to the API server runs as; there is no default. */
@@ -64,14 +66,16 @@ export async function forward(
   as: RunsAs,
   signal: EndSignal,
 ): Promise<Answer> {
-  if (signal.aborted) return UNAVAILABLE
+  const body = isSmallBody(call) ? await smallBody(call) : streamedBody(call)
+  // A small body that broke off is not sent, nor is a request that ended while its body was read.
+  if (body === 'brokenOff' || signal.aborted) return UNAVAILABLE
   try {
     const answer = await upstream.send({
       method: request.method,
       path: pathAndQuery(request),
       headers: headersFor(request, call),
       impersonation: as === 'gateway' ? null : impersonationOfCaller(as.caller),
-      body: hasBody(call) ? call.body : null,
+      body,
       isLongRunning: isLongRunning(request.attributes),
       isProxied: isProxied(request.attributes),
       signal,
@@ -108,6 +112,9 @@ export const isLongRunning = (request: RequestInfo): boolean =>
 /** Whether a backend behind the API server answers. */
 export const isProxied = (request: RequestInfo): boolean =>
   isResourceRequest(request) && request.subresource === 'proxy'
+
+/** null = there is none. */
+const streamedBody = (call: ForwardedCall): Readable | null => (hasBody(call) ? call.body : null)
 
 /** Whether the request has a body: without a length and without chunks it has none. */
 export function hasBody({ headers }: Pick<HttpRequest, 'headers'>): boolean {
