@@ -7,7 +7,7 @@ import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { type Figures, type Measured, figureOf } from '../measure/rounds.ts'
 import { type RunningProduct, startProduct } from '../product.ts'
 import { measureActiveKeys } from './active-keys.ts'
-import { measureStarts, watchMemory } from './footprint.ts'
+import { watchMemory } from './footprint.ts'
 import { watchLastUses } from './last-uses.ts'
 import { measureAudit } from './audit.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
@@ -16,6 +16,7 @@ import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './o
 import type { GatewayResults, GatewayOptions, GatewaySubject } from './options.ts'
 import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
+import { measureStarts } from './starts.ts'
 import { startWays } from './ways.ts'
 import type { Way } from './way.ts'
 
@@ -126,7 +127,7 @@ async function measureSubject(
     case 'last-uses':
       return lastUses()
     case 'gateway-start':
-      return { gateway: await startsOf(stage) }
+      return measureStarts(stage.product, stage.options.log)
     case 'active-keys':
       return { gateway: [await activeKeysOf(stage, before)] }
     case 'revoked':
@@ -137,9 +138,6 @@ async function measureSubject(
 }
 
 const isKind = (subject: GatewaySubject): subject is KindName => subject in KINDS
-
-const startsOf = ({ product, options }: Stage): Promise<readonly Figures[]> =>
-  measureStarts(() => product.startAnotherGateway(), options.log)
 
 function gatewayOf({ ways }: Stage): Way {
   const gateway = ways.find(({ name }) => name === 'gateway')
