@@ -17,7 +17,7 @@ import type { GatewayResults, GatewayOptions, GatewaySubject } from './options.t
 import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
 import { measureStarts } from './starts.ts'
-import { startWays } from './ways.ts'
+import { type Ways, startWays } from './ways.ts'
 import type { Way } from './way.ts'
 
 /** Shared by all parts of the measurement. */
@@ -54,10 +54,11 @@ export async function measureServed(
   const files = await createWorld(world, key)
   const started = await startWays({ ...world, key, log: options.log })
   ends.defer(() => started.stop())
-  const { ways, missing } = started
+  const { ways, missing, startAnother } = started
   // The API server learns of rights, and the gateway of keys, a moment after they are stored.
   for (const way of ways) await untilAnswers(programs.load, way, KINDS.get.asked())
-  return { figures: await measureFigures({ ...world, ways, files }, subjects), missing }
+  const stage: Stage = { ...world, ways, startAnother, files }
+  return { figures: await measureFigures(stage, subjects), missing }
 }
 
 /** Creates the objects and keys, and the files of loads. */
@@ -80,8 +81,7 @@ async function createWorld({ raw, folder }: World, key: string): Promise<KindFil
 }
 
 /** The objects and processes that exist during the measurements. */
-interface Stage extends World {
-  readonly ways: readonly Way[]
+interface Stage extends World, Pick<Ways, 'ways' | 'startAnother'> {
   readonly files: KindFiles
 }
 
