@@ -102,6 +102,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
           ? measureFloor(name, bed, burst)
           : measureLife(name, bed, { burst, steady }),
       log,
+      ['client-node'],
     ),
   }),
   bursts: async (bed, { bursts }, log) => {

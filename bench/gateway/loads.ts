@@ -1,6 +1,6 @@
 // The kinds of load, each in rounds over its ways.
 import type { Raw } from '../../test/support/raw-client.ts'
-import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
+import { FEW_ROUNDS, type Figures, type Measured, interleaved } from '../measure/rounds.ts'
 import { restingMb } from './footprint.ts'
 import { KINDS, type Kind, type KindFiles, type KindName } from './kinds.ts'
 import { CONNECTIONS, NAMESPACE, configMapPath } from './objects.ts'
@@ -28,14 +28,11 @@ export interface LoadOptions extends Omit<GatewayOptions, 'keys' | 'activeKeys' 
 }
 
 const WATCHES = 500
-/** Rounds of what takes long, and of kinds that no goal is about, at most. */
-const FEW_ROUNDS = 3
-const WITHOUT_GOAL: readonly KindName[] = [
-  'own-key',
-  'refused-rbac',
-  'refused-scope',
-  'unknown-key',
-]
+/** Kinds and ways that no goal is about. */
+const WITHOUT_GOAL = {
+  kinds: ['own-key', 'refused-rbac', 'refused-scope', 'unknown-key'] as readonly KindName[],
+  ways: ['nginx', 'haproxy'] as readonly WayName[],
+}
 const FIRST_SHARE = 0.5
 
 /** Sends requests to the gateway, and as many to the delegate, that no figure counts. */
@@ -70,7 +67,7 @@ export async function measureKind(name: KindName, options: LoadOptions): Promise
   const first = [`--seconds=${seconds * FIRST_SHARE}`]
   for (const way of among(options, ways))
     await sendRequests(load, way, asked(way.name, files), first)
-  const rounds = WITHOUT_GOAL.includes(name) ? inFewRounds(options) : options
+  const rounds = WITHOUT_GOAL.kinds.includes(name) ? inFewRounds(options) : options
   return inRounds(name, among(options, ways), rounds, measure)
 }
 
@@ -157,7 +154,8 @@ function inRounds(
     if (!way) throw new Error(`there is no way ${name}`)
     return measure(way, round)
   }
-  return interleaved([...byName.keys()], rounds, measureNamed, (line) => log(`${kind}, ${line}`))
+  const named = (line: string): void => log(`${kind}, ${line}`)
+  return interleaved([...byName.keys()], rounds, measureNamed, named, WITHOUT_GOAL.ways)
 }
 
 async function versionOf(raw: Raw, path: string): Promise<string> {
