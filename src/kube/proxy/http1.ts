@@ -4,6 +4,7 @@ import { Readable, Transform } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
+import type { ReadPool } from './reads/read-pool.ts'
 import { ReceivedBody } from './received-body.ts'
 import {
   ArrivedAnswer,
@@ -41,6 +42,23 @@ export function exchangeOverHttp1(
     },
     exchange,
   )
+  return promise
+}
+
+/**
+ * Sends a read, which has no body, on a connection of the pool.
+ *
+ * @param closed called once when the request and its response are over
+ * @throws UpstreamError
+ */
+export function readOverHttp1(
+  pool: ReadPool,
+  call: UpstreamCall,
+  clock: Clock,
+  closed: () => void,
+): Promise<UpstreamAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
+  pool.dispatch(call, new Http1Exchange(call, clock, { resolve, reject, closed }))
   return promise
 }
 
