@@ -58,7 +58,9 @@ export function headersIn(lines: readonly string[]): UpstreamHeaders {
     const value = line.slice(colon + 1)
     if (!NAME.test(name) || !VALUE.test(value))
       throw new MalformedAnswer('a header of the answer has an invalid name or value')
-    add(headers, name.toLowerCase(), trimmed(value))
+    const lower = name.toLowerCase()
+    // Not all readers take white space behind a length.
+    add(headers, lower, lower === 'content-length' ? value.replace(/^ +/, '') : trimmed(value))
   }
   return headers
 }
@@ -81,8 +83,13 @@ function add(
   else headers[name] = both
 }
 
-/** Spaces and tabs alone: `trim` removes U+00A0 as well. */
-const trimmed = (value: string): string => value.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+/** Spaces alone: not all readers take a tab around a length or an encoding, and `trim` removes U+00A0 as well. */
+function trimmed(value: string): string {
+  let [from, to] = [0, value.length]
+  while (value[from] === ' ') from += 1
+  while (to > from && value[to - 1] === ' ') to -= 1
+  return value.slice(from, to)
+}
 
 /** @throws MalformedAnswer for none, for two, and for one that can't be read */
 function framingOf(headers: UpstreamHeaders, isHttp11: boolean): Framing {

@@ -11,12 +11,13 @@ interface AnswerSink {
 
 /** Largest head, as by HTTP/2; and largest trailers. */
 const LONGEST_HEAD = 65_536
-/** Largest line with the size of a chunk and its extensions, which nobody writes. */
-const LONGEST_SIZE = 256
-const SIZE = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
+/** The size of a chunk, without extensions: nobody writes them, and readers differ in what may be in one. */
+const SIZE = /^[0-9a-fA-F]{1,12}$/
+const LONGEST_SIZE = 12
 const NO_BYTES = Buffer.alloc(0)
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = Buffer.from('\r\n')
+const LINE_FEED = 0x0a
 
 /** What the next bytes are. */
 type Next = 'nothing' | 'head' | 'body' | 'size' | 'chunk' | 'chunkEnd' | 'trailers'
@@ -32,6 +33,9 @@ export class AnswerParser {
   /** Bytes that have arrived and are not read. */
   #rest: Buffer = NO_BYTES
   #isResting = false
+  /** More bytes, while the line that they belong to has no end. */
+  #pieces: Buffer[] = []
+  #piecesBytes = 0
 
   constructor(sink: AnswerSink) {
     this.#sink = sink
@@ -62,8 +66,22 @@ export class AnswerParser {
 
   /** @throws MalformedAnswer */
   feed(bytes: Buffer): void {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
+    if (this.#isWithoutLine(bytes)) return
+    const pieces = [this.#rest, ...this.#pieces, bytes]
+    this.#rest = pieces.length === 2 && this.#rest.length === 0 ? bytes : Buffer.concat(pieces)
+    this.#pieces = []
+    this.#piecesBytes = 0
     this.#read()
+  }
+
+  /** Keeps bytes in which no line ends, where lines are read: a head may come byte by byte, and is joined once a line. */
+  #isWithoutLine(bytes: Buffer): boolean {
+    const isInLine = this.#next === 'head' || this.#next === 'size' || this.#next === 'trailers'
+    if (!isInLine || this.#rest.length === 0 || bytes.includes(LINE_FEED)) return false
+    if (this.#rest.length + this.#piecesBytes + bytes.length > LONGEST_HEAD) return false
+    this.#pieces.push(bytes)
+    this.#piecesBytes += bytes.length
+    return true
   }
 
   #read(): void {
@@ -121,9 +139,8 @@ export class AnswerParser {
   #stepSize(): boolean {
     const text = this.#textBefore(LINE_END, LONGEST_SIZE)
     if (text === null) return false
-    const [, digits] = SIZE.exec(text) ?? []
-    if (digits === undefined) throw new MalformedAnswer('a chunk of the answer has no size')
-    this.#left = parseInt(digits, 16)
+    if (!SIZE.test(text)) throw new MalformedAnswer('a chunk of the answer has no size')
+    this.#left = parseInt(text, 16)
     this.#next = this.#left === 0 ? 'trailers' : 'chunk'
     return true
   }
