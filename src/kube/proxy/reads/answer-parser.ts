@@ -14,6 +14,7 @@ const LONGEST_HEAD = 65_536
 /** The size of a chunk, without extensions: nobody writes them, and readers differ in what may be in one. */
 const SIZE = /^[0-9a-fA-F]{1,12}$/
 const LONGEST_SIZE = 12
+const FRAMING = ['content-length', 'transfer-encoding'] as const
 const NO_BYTES = Buffer.alloc(0)
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = Buffer.from('\r\n')
@@ -78,7 +79,8 @@ export class AnswerParser {
   #isWithoutLine(bytes: Buffer): boolean {
     const isInLine = this.#next === 'head' || this.#next === 'size' || this.#next === 'trailers'
     if (!isInLine || this.#rest.length === 0 || bytes.includes(LINE_FEED)) return false
-    if (this.#rest.length + this.#piecesBytes + bytes.length > LONGEST_HEAD) return false
+    const longest = this.#next === 'size' ? LONGEST_SIZE : LONGEST_HEAD
+    if (this.#rest.length + this.#piecesBytes + bytes.length > longest) return false
     this.#pieces.push(bytes)
     this.#piecesBytes += bytes.length
     return true
@@ -162,7 +164,9 @@ export class AnswerParser {
     }
     const text = this.#textBefore(HEAD_END, LONGEST_HEAD)
     if (text === null) return false
-    headersIn(text.split('\r\n'))
+    const trailers = headersIn(text.split('\r\n'))
+    if (FRAMING.some((name) => Object.hasOwn(trailers, name)))
+      throw new MalformedAnswer('the trailers of the answer speak of its length')
     this.#end()
     return true
   }

@@ -107,6 +107,7 @@ const MALFORMED: readonly { readonly name: string; readonly text: string }[] = [
   { name: 'a chunk that is longer than it says', text: `${OK}Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n` },
   { name: 'a size that never ends', text: `${OK}Transfer-Encoding: chunked\r\n\r\n${'0'.repeat(13)}` },
   { name: 'a trailer without a name', text: `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n: a\r\n\r\n` },
+  { name: 'a length in a trailer', text: `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 0\r\n\r\n` },
   { name: 'trailers that never end', text: `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(11_000)}` },
   { name: 'a head that never ends', text: `${OK}${'a: b\r\n'.repeat(11_000)}` },
   { name: 'bytes after its end', text: `${OK}Content-Length: 1\r\n\r\nab` },

@@ -107,7 +107,7 @@ test('an answer that we take for complete is the same one for undici', async () 
     const ours = oursOf(text)
     if (ours === null || INFORMATIONAL.test(text)) continue
     accepted += 1
-    expect({ text, answer: await undici(text) }).toEqual({ text, answer: ours })
+    expect([JSON.stringify(text), await undici(text)]).toEqual([JSON.stringify(text), ours])
   }
   expect(accepted).toBeGreaterThan(repeated(50, 2000))
 })
