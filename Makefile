@@ -41,7 +41,7 @@ test-container: $(INSTALLED) ## Run the tests of the container image; needs Dock
 fuzz: $(INSTALLED) ## Run a parser on changed inputs: TARGET=path (or all) SECONDS=60; without one, compare the gateway with the audit log.
 	@node tools/fuzz.ts $(if $(TARGET),--target '$(TARGET)') $(if $(SECONDS),--seconds '$(SECONDS)') $(if $(SEED),--seed '$(SEED)')
 
-bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; twelve minutes, Linux.
+bench: $(INSTALLED) ## Measure operator and gateway beside their peers, with a verdict on each goal; a quarter of an hour, Linux.
 	@node bench/main.ts
 
 bench-full: $(INSTALLED) ## The same with 100,000 keys and bursts of thousands; an hour and a half.

@@ -20,8 +20,8 @@ export interface RunningProduct {
   readonly issuer: string
   /** The CA of the gateway's certificate; PEM. */
   readonly caPem: string
-  /** Starts one more gateway beside it, and waits until it is ready. The caller must stop it. */
-  startAnotherGateway(): Promise<OwnGateway>
+  /** Starts one more gateway beside it, of another program where one is named, and waits until it is ready. */
+  readonly startAnotherGateway: (programFile?: string) => Promise<OwnGateway>
   stop(): Promise<void>
 }
 
@@ -32,19 +32,23 @@ export async function startProduct(plane: ControlPlane): Promise<RunningProduct>
   const issuer = `https://${address}/oidc`
   const flags = [`--issuer-url=${issuer}`]
   const operator = await startOperator({ kubeconfig: await kubeconfigOf(OPERATOR_ACCOUNT), flags })
-  const startAnotherGateway = async (own: readonly string[] = []): Promise<OwnGateway> =>
+  const startOneGateway = async (
+    own: readonly string[],
+    programFile?: string,
+  ): Promise<OwnGateway> =>
     startGateway({
       kubeconfig: await kubeconfigOf(GATEWAY_ACCOUNT),
       flags: [...flags, '--allow-target-cidr=127.0.0.0/8', ...own],
+      programFile,
     })
   try {
-    const gateway = await startAnotherGateway([`--bind-address=${address}`])
+    const gateway = await startOneGateway([`--bind-address=${address}`])
     return {
       operator,
       gateway,
       issuer,
       caPem: await servingCa(plane),
-      startAnotherGateway: () => startAnotherGateway(),
+      startAnotherGateway: (programFile) => startOneGateway([], programFile),
       stop: async () => {
         await gateway.stop()
         await operator.stop()

@@ -47,7 +47,7 @@ interface Sizes {
   readonly many: { readonly keys: number; readonly tokens: number } | null
 }
 
-/** Twelve minutes for all sections, with the gateway's. */
+/** A quarter of an hour for all sections, with the gateway's. */
 export const QUICK: Sizes = {
   rounds: 5,
   burst: 200,
@@ -95,11 +95,14 @@ const product = async (measure: () => Promise<Measured[string][number]>): Promis
 export const SECTIONS: Readonly<Record<string, Section>> = {
   operators: async (bed, { rounds, burst, steady }, log) => ({
     operators: await interleaved(
-      [...OPERATORS, 'floor'] as const,
+      [...OPERATORS, 'floor', 'floor-apply'] as const,
       rounds,
       (name) =>
-        name === 'floor' ? measureFloor(bed, burst) : measureLife(name, bed, { burst, steady }),
+        name === 'floor' || name === 'floor-apply'
+          ? measureFloor(name, bed, burst)
+          : measureLife(name, bed, { burst, steady }),
       log,
+      ['client-node'],
     ),
   }),
   bursts: async (bed, { bursts }, log) => {

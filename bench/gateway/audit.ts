@@ -6,7 +6,7 @@ import { valueOf } from '../../test/support/metrics-page.ts'
 import type { OwnGateway } from '../../test/support/gateway-process.ts'
 import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
 import { KINDS } from './kinds.ts'
-import { answersWith, measureRequests } from './request.ts'
+import { answersWith, measureRequests, sendRequests } from './request.ts'
 import type { Way } from './way.ts'
 
 /** Options of measureAudit. */
@@ -20,7 +20,7 @@ interface AuditOptions {
   /** A folder for the files of the log. */
   readonly folder: string
   readonly rounds: number
-  /** Duration of each load, in seconds. */
+  /** Window of each load, in seconds. */
   readonly seconds: number
   readonly log: (line: string) => void
 }
@@ -50,7 +50,7 @@ export async function measureAudit(options: AuditOptions): Promise<Measured> {
   const asked = KINDS.get.asked()
   const measure = async (mode: Mode): Promise<Figures> => {
     await switchTo(mode, options)
-    await measureRequests(load, way, asked, { seconds: WARM_UP_SECONDS })
+    await sendRequests(load, way, asked, [`--seconds=${WARM_UP_SECONDS}`])
     return measureRequests(load, way, asked, { seconds })
   }
   try {

@@ -1,5 +1,7 @@
 // Measures the authentication of known keys, in a process of its own: argv is the number of keys in the index and of
-// rounds. Prints the microseconds of CPU that one authentication took in each round, as JSON.
+// rounds. Prints as JSON the microseconds of CPU that one authentication took in each round, and two SHA-256 of a key beside it:
+// what the machine needs for the digests alone.
+import { hash } from 'node:crypto'
 import { createAuthenticator } from '../../src/authn/authenticator.ts'
 import { createKeyIndex } from '../../src/authn/credential-index.ts'
 import { createLiveKeyReader } from '../../src/authn/live-reader.ts'
@@ -21,8 +23,9 @@ import { currentMoment, systemClock } from '../../src/runtime/clock.ts'
 import { startPoller } from '../../src/runtime/concurrency/poller.ts'
 import { memoryLog } from '../../test/support/memory-log.ts'
 import { keyObject } from '../../test/support/object-builder.ts'
+import { type Figures, interleaved } from '../measure/rounds.ts'
 
-const AUTHENTICATIONS = 20_000
+const TIMES = 20_000
 /** Step between keys of the index; it shares no divisor with the size, so neighbours don't follow each other. */
 const STEP = 7919
 
@@ -76,21 +79,42 @@ function authenticatorOf(keys: number, signal: AbortSignal) {
 async function main(keys: number, rounds: number): Promise<void> {
   const stop = new AbortController()
   const { authenticate } = authenticatorOf(keys, stop.signal)
-  const round = async (): Promise<number> => {
-    const before = process.cpuUsage()
-    for (let count = 0; count < AUTHENTICATIONS; count += 1) {
+  const authenticateAll = async (): Promise<void> => {
+    for (let count = 0; count < TIMES; count += 1) {
       const result = await authenticate(secretOf((count * STEP) % keys))
       if (!result.ok) throw new Error(`a known key is refused: ${result.because}`)
     }
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / AUTHENTICATIONS
   }
-  // The first is not counted: Node compiles what runs often.
-  await round()
-  const tookUs: number[] = []
-  while (tookUs.length < rounds) tookUs.push(await round())
+  const measure = async (name: 'authentication' | 'digests'): Promise<Figures> => ({
+    us: await cpuUsEach(name === 'authentication' ? authenticateAll : twoDigests),
+  })
+  // The first round is not counted: Node compiles what runs often.
+  const { authentication, digests } = await interleaved(
+    ['authentication', 'digests'],
+    rounds + 1,
+    measure,
+    () => undefined,
+  )
   stop.abort()
-  console.log(JSON.stringify(tookUs))
+  const both = authentication.map(({ us }, round) => [us, digests[round]?.['us']])
+  console.log(JSON.stringify(both.slice(1)))
+}
+
+/** Two digests of as many secrets, each a new string as in the authentication, in the encoding that the index uses. */
+function twoDigests(): void {
+  for (let count = 0; count < TIMES; count += 1) {
+    const secret = secretOf(count)
+    hash('sha256', secret, 'binary')
+    hash('sha256', secret, 'binary')
+  }
+}
+
+/** Microseconds of CPU time for each of the times that `run` does it. */
+async function cpuUsEach(run: () => Promise<void> | void): Promise<number> {
+  const before = process.cpuUsage()
+  await run()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / TIMES
 }
 
 await main(Number(process.argv[2]), Number(process.argv[3]))

@@ -1,7 +1,6 @@
-// The memory of the processes, and the CPU time of their start.
-import type { OwnGateway } from '../../test/support/gateway-process.ts'
-import { type Figures, type Measured, shortNumber } from '../measure/rounds.ts'
-import { cpuMs, peakMb, residentMb, settled } from '../measure/usage.ts'
+// The memory of the processes.
+import type { Measured } from '../measure/rounds.ts'
+import { peakMb, residentMb, settled } from '../measure/usage.ts'
 import type { Way } from './way.ts'
 
 /**
@@ -23,26 +22,9 @@ export async function watchMemory(ways: readonly Way[]): Promise<() => Promise<M
   }
 }
 
-/** null without a process. */
-async function restingMb({ pid }: Way): Promise<number | null> {
+/** The memory of the way's process once it rests, in MB; null without a process. */
+export async function restingMb({ pid }: Way): Promise<number | null> {
   if (pid === null) return null
   await settled(pid)
   return residentMb(pid)
-}
-
-const STARTS = 3
-
-/** Starts gateways one after the other. @returns startCpuMs of each of three: CPU time until it is ready */
-export async function measureStarts(
-  start: () => Promise<OwnGateway>,
-  log: (line: string) => void,
-): Promise<readonly Figures[]> {
-  const starts: Figures[] = []
-  while (starts.length < STARTS) {
-    await using gateway = await start()
-    const startCpuMs = cpuMs(gateway.pid)
-    log(`gateway-start, ${starts.length + 1} of ${STARTS}: startCpuMs ${shortNumber(startCpuMs)}`)
-    starts.push({ startCpuMs })
-  }
-  return starts
 }

@@ -1,13 +1,22 @@
 // The kinds of load, each in rounds over its ways.
 import type { Raw } from '../../test/support/raw-client.ts'
-import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
+import { FEW_ROUNDS, type Figures, type Measured, interleaved } from '../measure/rounds.ts'
+import { restingMb } from './footprint.ts'
 import { KINDS, type Kind, type KindFiles, type KindName } from './kinds.ts'
-import { NAMESPACE, configMapPath } from './objects.ts'
-import { type Asked, measureRequests, measureWatches } from './request.ts'
+import { CONNECTIONS, NAMESPACE, configMapPath } from './objects.ts'
+import type { GatewayOptions } from './options.ts'
+import {
+  type Asked,
+  measureRequests,
+  measureWatches,
+  sendRequests,
+  untilAnswers,
+} from './request.ts'
 import { WAYS, type Way, type WayName } from './way.ts'
+import type { Ways } from './ways.ts'
 
 /** Options of all loads. */
-export interface LoadOptions {
+export interface LoadOptions extends Omit<GatewayOptions, 'keys' | 'activeKeys' | 'subjects'> {
   /** The Go program. */
   readonly load: string
   readonly ways: readonly Way[]
@@ -15,52 +24,63 @@ export interface LoadOptions {
   readonly raw: Raw
   /** Kubeconfig of the client that patches the watched objects. */
   readonly adminKubeconfig: string
-  readonly rounds: number
-  /** Duration of each load of requests, in seconds. */
-  readonly seconds: number
-  /** Duration of the loads that GET one object, in seconds: most goals are about these. */
-  readonly getSeconds: number
-  /** Patches of the watched object, for each load of watches. */
-  readonly watchEvents: number
-  readonly log: (line: string) => void
+  readonly startAnother: Ways['startAnother']
 }
 
 const WATCHES = 500
-const WATCH_ROUNDS = 3
-const WARM_UP_SHARE = 0.5
-const WARM_UP_REQUESTS_EACH = 600
+/** Kinds and ways that no goal is about. */
+const WITHOUT_GOAL = {
+  kinds: ['own-key', 'refused-rbac', 'refused-scope', 'unknown-key'] as readonly KindName[],
+  ways: ['nginx', 'haproxy'] as readonly WayName[],
+}
+const FIRST_SHARE = 0.5
 
-/** Sends ten thousand requests to the gateway that no figure counts: Node compiles code that runs often. */
+/** Sends requests to the gateway, and as many to the delegate, that no figure counts. */
 export async function warmUp(options: LoadOptions): Promise<void> {
-  const asked = { ...KINDS.get.asked(), flags: [`--warm-up=${WARM_UP_REQUESTS_EACH}`] }
-  for (const way of among(options, ['gateway']))
-    await measureRequests(options.load, way, asked, { seconds: 0.01 })
+  const { load, files, log } = options
+  for (const name of ['get', 'patch'] as const) {
+    const kind: Kind = KINDS[name]
+    const each = `--warm-up=${Math.ceil(options.warmUp[name] / CONNECTIONS)}`
+    for (const way of among(options, ['gateway', 'delegate'])) {
+      const { requests } = await sendRequests(load, way, kind.asked(way.name, files), [
+        each,
+        '--seconds=0.01',
+      ])
+      log(`warm-up, ${way.name}: ${requests} requests of ${name}`)
+    }
+  }
 }
 
-/** Sends one kind of request as fast as it goes, 16 at a time. @returns the figures of measureRequests by way */
+/** Sends one kind of request as fast as it goes, 16 at a time, in each round. @returns the figures of measureRequests by way */
 export async function measureKind(name: KindName, options: LoadOptions): Promise<Measured> {
   const { load, files, raw } = options
-  const seconds = name === 'get' ? options.getSeconds : options.seconds
+  const seconds = secondsOf(name, options)
   const { ways, asked, changes }: Kind = KINDS[name]
-  const measure = async (way: Way, forSeconds: number): Promise<Figures> => {
+  const measure = async (way: Way): Promise<Figures> => {
     const before = changes === undefined ? null : await versionOf(raw, changes)
-    const figures = await measureRequests(load, way, asked(way.name, files), {
-      seconds: forSeconds,
-    })
+    const figures = await measureRequests(load, way, asked(way.name, files), { seconds })
     if (changes !== undefined && (await versionOf(raw, changes)) === before)
       throw new Error(`${name} by ${way.name} wrote nothing to ${changes}`)
     return figures
   }
   // The first run fills caches, and is not counted.
-  for (const way of among(options, ways)) await measure(way, seconds * WARM_UP_SHARE)
-  return inRounds(name, among(options, ways), options, (way) => measure(way, seconds))
+  const first = [`--seconds=${seconds * FIRST_SHARE}`]
+  for (const way of among(options, ways))
+    await sendRequests(load, way, asked(way.name, files), first)
+  const rounds = WITHOUT_GOAL.kinds.includes(name) ? inFewRounds(options) : options
+  return inRounds(name, among(options, ways), rounds, measure)
+}
+
+function secondsOf(name: KindName, { seconds, getSeconds, patchSeconds }: LoadOptions): number {
+  if (name === 'get' || name === 'list') return getSeconds
+  return name === 'patch' ? patchSeconds : seconds
 }
 
 /**
  * Sends the requests of `get` at half the rate that the gateway reached in the same round.
  *
  * @param get what measureKind found
- * @returns besides the usual figures, of each proxy addedP50Ms and addedP99Ms: how much later than direct
+ * @returns besides the usual figures, of each proxy addedP50Ms: how much later than direct
  */
 export async function measureHalfLoad(get: Measured, options: LoadOptions): Promise<Measured> {
   const measured = await inRounds(
@@ -74,11 +94,10 @@ export async function measureHalfLoad(get: Measured, options: LoadOptions): Prom
       }),
   )
   const { direct = [], ...proxies } = measured
-  const withAdded = (figures: Figures, round: number): Figures => {
-    const added = (figure: string): number =>
-      (figures[figure] ?? 0) - (direct[round]?.[figure] ?? 0)
-    return { ...figures, addedP50Ms: added('p50Ms'), addedP99Ms: added('p99Ms') }
-  }
+  const withAdded = (figures: Figures, round: number): Figures => ({
+    ...figures,
+    addedP50Ms: (figures['p50Ms'] ?? 0) - (direct[round]?.['p50Ms'] ?? 0),
+  })
   const ofProxies = Object.entries(proxies).map(
     ([name, rounds]) => [name, rounds.map(withAdded)] as const,
   )
@@ -86,7 +105,8 @@ export async function measureHalfLoad(get: Measured, options: LoadOptions): Prom
 }
 
 /**
- * Opens 500 watches of one ConfigMap, and patches it; in three rounds at most, as the opening takes a second.
+ * Opens 500 watches of one ConfigMap, and patches it; in three rounds at most, as the opening takes a second. Then as many at
+ * processes of their own: one that has worked has free memory of its own, which hides what watches need.
  *
  * @returns the figures of measureWatches by way
  */
@@ -94,12 +114,30 @@ export async function measureWatch(options: LoadOptions): Promise<Measured> {
   const { load, adminKubeconfig: kubeconfig, watchEvents: events } = options
   const fields = 'fieldSelector=metadata.name%3Dwatched'
   const asked: Asked = { path: `${configMapPath('')}?watch=true&${fields}`, status: 200 }
-  const watched = { watches: WATCHES, events, configMap: `${NAMESPACE}/watched`, kubeconfig }
-  const fewer = { ...options, rounds: Math.min(options.rounds, WATCH_ROUNDS) }
-  return inRounds('watch', among(options, WAYS), fewer, (way) =>
-    measureWatches(load, way, asked, watched),
+  const watched = { watches: WATCHES, configMap: `${NAMESPACE}/watched`, kubeconfig }
+  const few = inFewRounds(options)
+  const measured = await inRounds('watch', among(options, WAYS), few, (way) =>
+    measureWatches(load, way, asked, { ...watched, events, idleMb: null }),
   )
+  const fresh = among(options, ['gateway', 'delegate'])
+  const memory = await inRounds('watch, memory', fresh, few, async ({ name }) => {
+    await using way = await options.startAnother(name)
+    await untilAnswers(load, way, KINDS.get.asked())
+    const idleMb = await restingMb(way)
+    const { kbPerWatch } = await measureWatches(load, way, asked, { ...watched, events: 1, idleMb })
+    return { kbPerWatch: kbPerWatch ?? Number.NaN }
+  })
+  const withMemory = Object.entries(memory).map(
+    ([name, rounds]) =>
+      [name, rounds.map((round, at) => ({ ...measured[name]?.[at], ...round }))] as const,
+  )
+  return { ...measured, ...Object.fromEntries(withMemory) }
 }
+
+const inFewRounds = (options: LoadOptions): LoadOptions => ({
+  ...options,
+  rounds: Math.min(options.rounds, FEW_ROUNDS),
+})
 
 const among = ({ ways }: LoadOptions, names: readonly WayName[]): readonly Way[] =>
   ways.filter(({ name }) => names.includes(name))
@@ -116,7 +154,8 @@ function inRounds(
     if (!way) throw new Error(`there is no way ${name}`)
     return measure(way, round)
   }
-  return interleaved([...byName.keys()], rounds, measureNamed, (line) => log(`${kind}, ${line}`))
+  const named = (line: string): void => log(`${kind}, ${line}`)
+  return interleaved([...byName.keys()], rounds, measureNamed, named, WITHOUT_GOAL.ways)
 }
 
 async function versionOf(raw: Raw, path: string): Promise<string> {

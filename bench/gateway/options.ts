@@ -28,10 +28,14 @@ export type GatewaySubject = (typeof GATEWAY_SUBJECTS)[number]
 /** The size of each measurement. */
 export interface GatewayOptions {
   readonly rounds: number
-  /** Duration of each load of requests, in seconds. */
+  /** Requests of each kind to gateway and delegate before any figure: Node compiles what runs often. */
+  readonly warmUp: Readonly<Record<'get' | 'patch', number>>
+  /** Window of each load of requests, in seconds. */
   readonly seconds: number
-  /** Duration of the loads that GET one object, in seconds: most goals are about these. */
+  /** Window of the loads that GET one object or list many, in seconds: most goals are about these. */
   readonly getSeconds: number
+  /** Window of the loads that PATCH, in seconds: a write takes long, and few differ much. */
+  readonly patchSeconds: number
   /** Patches of the object that 500 watches follow, in each round. */
   readonly watchEvents: number
   /** Number of access keys while keys are revoked, besides the few hundred that are used or revoked. */
@@ -43,13 +47,26 @@ export interface GatewayOptions {
   readonly log: (line: string) => void
 }
 
-/** The usual sizes: for `make bench` in four minutes, and for `make bench-full` in sixteen. */
+const WARM_UP = { get: 30_000, patch: 3000 }
+
+/** The usual sizes: for `make bench` in eight minutes, and for `make bench-full` in twenty. */
 export const GATEWAY_SIZES = {
-  quick: { rounds: 5, seconds: 0.4, getSeconds: 1, watchEvents: 40, keys: 300, activeKeys: 300 },
+  quick: {
+    rounds: 5,
+    warmUp: WARM_UP,
+    seconds: 0.4,
+    getSeconds: 1,
+    patchSeconds: 2,
+    watchEvents: 40,
+    keys: 300,
+    activeKeys: 300,
+  },
   full: {
     rounds: 5,
+    warmUp: WARM_UP,
     seconds: 3,
     getSeconds: 3,
+    patchSeconds: 3,
     watchEvents: 100,
     keys: 20_000,
     activeKeys: 10_000,

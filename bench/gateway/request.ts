@@ -2,7 +2,7 @@
 import { eventually } from '../../test/support/eventually.ts'
 import { type HttpLoad, type WatchLoad, runLoad } from '../measure/load.ts'
 import type { Figures } from '../measure/rounds.ts'
-import { cpuMs, seekRest } from '../measure/usage.ts'
+import { cpuMs, residentMb } from '../measure/usage.ts'
 import { CONNECTIONS } from './objects.ts'
 import type { Way } from './way.ts'
 
@@ -17,14 +17,36 @@ export interface Asked {
   readonly flags?: readonly string[]
 }
 
-/** Duration and rate of a load; without a rate, as fast as possible. */
+/** Duration of the window of a load, and its rate; without a rate, as fast as possible. */
 export interface Pace {
   readonly seconds: number
   readonly perSecond?: number
 }
 
+/** Requests of this time before each window count in no rate and no latency: connections are open, and caches filled. */
+const LEAD_IN_SECONDS = 1
+
 /**
- * Sends requests and counts them. CPU time is that of the way's process, the opening of the connections included.
+ * Sends requests over kept connections, and checks each answer.
+ *
+ * @param flags more flags of `load http`: for how long, how many, how fast
+ * @throws Error when an answer has another status, or there is none
+ */
+export async function sendRequests(
+  load: string,
+  way: Way,
+  asked: Asked,
+  flags: readonly string[],
+): Promise<HttpLoad> {
+  const connections = `--connections=${CONNECTIONS}`
+  const result = await runLoad<HttpLoad>(load, [...flagsOf(way, asked), connections, ...flags])
+  checkAnswers(way, asked, result)
+  return result
+}
+
+/**
+ * Sends requests and counts them. CPU time is that of the way's process from before the first request until after the last
+ * answer, over all requests: those before the window, and the opening of the connections, included.
  *
  * @returns perSecond, p50Ms, p99Ms, and cpuUsPerRequest where the way has a process
  * @throws Error when an answer has another status, or there is none
@@ -36,13 +58,11 @@ export async function measureRequests(
   { seconds, perSecond }: Pace,
 ): Promise<Figures> {
   const beforeMs = way.pid === null ? 0 : cpuMs(way.pid)
-  const result = await runLoad<HttpLoad>(load, [
-    ...flagsOf(way, asked),
-    `--connections=${CONNECTIONS}`,
+  const result = await sendRequests(load, way, asked, [
+    `--lead-in=${LEAD_IN_SECONDS}`,
     `--seconds=${seconds}`,
     ...(perSecond === undefined ? [] : [`--rate=${perSecond}`]),
   ])
-  checkAnswers(way, asked, result)
   const { perSecond: reached, p50Ms, p99Ms, requests } = result
   const figures = { perSecond: reached, p50Ms, p99Ms }
   if (way.pid === null) return figures
@@ -82,6 +102,8 @@ export interface Watched {
   /** `namespace/name` of the ConfigMap, and the kubeconfig of who patches it. */
   readonly configMap: string
   readonly kubeconfig: string
+  /** Memory of the way's process before its first watches, in MB; null = it has none, or had watches before. */
+  readonly idleMb: number | null
 }
 
 const LONGEST_WATCH_SECONDS = 60
@@ -89,18 +111,19 @@ const LONGEST_WATCH_SECONDS = 60
 /**
  * Opens watches, patches the object, and waits until each watch has an event for each patch.
  *
- * @returns perSecond: events over all watches; and cpuUsPerRequest, of one event, where the way has a process:
- *   the end of the watches is among it, their beginning is not
+ * @returns perSecond: events over all watches; cpuUsPerRequest, of one event, where the way has a process: the end of the
+ *   watches is among it, their beginning is not; and kbPerWatch, what all open watches added to idleMb before any event
  * @throws Error when a watch misses an event
  */
 export async function measureWatches(
   load: string,
   way: Way,
   asked: Asked,
-  { watches, events, configMap, kubeconfig }: Watched,
+  { watches, events, configMap, kubeconfig, idleMb }: Watched,
 ): Promise<Figures> {
-  const rest = way.pid === null ? null : seekRest(way.pid)
-  const result = await runLoad<WatchLoad>(load, [
+  const { pid } = way
+  const opened: { readonly ms: number; readonly mb: number }[] = []
+  const flags = [
     ...flagsOf(way, asked),
     '--mode=watch',
     `--connections=${watches}`,
@@ -108,15 +131,21 @@ export async function measureWatches(
     `--kubeconfig=${kubeconfig}`,
     `--patch-configmap=${configMap}`,
     `--seconds=${LONGEST_WATCH_SECONDS}`,
-  ])
-  const openedMs = rest?.stop() ?? null
+  ]
+  const result = await runLoad<WatchLoad>(load, flags, (line) => {
+    if (line === 'open' && pid !== null) opened.push({ ms: cpuMs(pid), mb: residentMb(pid) })
+  })
   if (result.watches !== watches || result.events < watches * events)
     throw new Error(
       `${way.name}: ${watches} watches of ${events} events: ${JSON.stringify(result)}`,
     )
-  if (way.pid === null || openedMs === null) return { perSecond: result.perSecond }
-  const cpuUsPerRequest = ((cpuMs(way.pid) - openedMs) * 1000) / result.events
-  return { perSecond: result.perSecond, cpuUsPerRequest }
+  const { perSecond } = result
+  const [open] = opened
+  if (pid === null || open === undefined) return { perSecond }
+  const cpuUsPerRequest = ((cpuMs(pid) - open.ms) * 1000) / result.events
+  const figures = { perSecond, cpuUsPerRequest }
+  if (idleMb === null) return figures
+  return { ...figures, kbPerWatch: ((open.mb - idleMb) * 1000) / watches }
 }
 
 /** The flags of `load http` that say what is asked of the way, and as whom. */

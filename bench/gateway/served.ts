@@ -7,7 +7,7 @@ import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { type Figures, type Measured, figureOf } from '../measure/rounds.ts'
 import { type RunningProduct, startProduct } from '../product.ts'
 import { measureActiveKeys } from './active-keys.ts'
-import { measureStarts, watchMemory } from './footprint.ts'
+import { watchMemory } from './footprint.ts'
 import { watchLastUses } from './last-uses.ts'
 import { measureAudit } from './audit.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
@@ -16,7 +16,8 @@ import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './o
 import type { GatewayResults, GatewayOptions, GatewaySubject } from './options.ts'
 import { untilAnswers } from './request.ts'
 import { NO_RIGHTS, measureRevoked } from './revoked.ts'
-import { startWays } from './ways.ts'
+import { measureStarts } from './starts.ts'
+import { type Ways, startWays } from './ways.ts'
 import type { Way } from './way.ts'
 
 /** Shared by all parts of the measurement. */
@@ -53,10 +54,11 @@ export async function measureServed(
   const files = await createWorld(world, key)
   const started = await startWays({ ...world, key, log: options.log })
   ends.defer(() => started.stop())
-  const { ways, missing } = started
+  const { ways, missing, startAnother } = started
   // The API server learns of rights, and the gateway of keys, a moment after they are stored.
   for (const way of ways) await untilAnswers(programs.load, way, KINDS.get.asked())
-  return { figures: await measureFigures({ ...world, ways, files }, subjects), missing }
+  const stage: Stage = { ...world, ways, startAnother, files }
+  return { figures: await measureFigures(stage, subjects), missing }
 }
 
 /** Creates the objects and keys, and the files of loads. */
@@ -79,8 +81,7 @@ async function createWorld({ raw, folder }: World, key: string): Promise<KindFil
 }
 
 /** The objects and processes that exist during the measurements. */
-interface Stage extends World {
-  readonly ways: readonly Way[]
+interface Stage extends World, Pick<Ways, 'ways' | 'startAnother'> {
   readonly files: KindFiles
 }
 
@@ -126,7 +127,7 @@ async function measureSubject(
     case 'last-uses':
       return lastUses()
     case 'gateway-start':
-      return { gateway: await startsOf(stage) }
+      return measureStarts(stage.product, stage.options.log)
     case 'active-keys':
       return { gateway: [await activeKeysOf(stage, before)] }
     case 'revoked':
@@ -137,9 +138,6 @@ async function measureSubject(
 }
 
 const isKind = (subject: GatewaySubject): subject is KindName => subject in KINDS
-
-const startsOf = ({ product, options }: Stage): Promise<readonly Figures[]> =>
-  measureStarts(() => product.startAnotherGateway(), options.log)
 
 function gatewayOf({ ways }: Stage): Way {
   const gateway = ways.find(({ name }) => name === 'gateway')

@@ -1,6 +1,7 @@
 // The ways to one API server: straight to it, through the gateway, and through each proxy to compare with.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { OwnGateway } from '../../test/support/gateway-process.ts'
 import { mustKubectl } from '../../test/support/kubectl.ts'
 import { issueClient, issueServing } from '../../tools/control-plane/certificates.ts'
 import { paths } from '../../tools/control-plane/commands.ts'
@@ -18,6 +19,8 @@ export interface Ways {
   readonly ways: readonly Way[]
   /** The reason for each way that could not be started. */
   readonly missing: Readonly<Partial<Record<WayName, string>>>
+  /** Starts one more gateway or delegate, which has served nobody yet. `await using` stops it. */
+  readonly startAnother: (name: WayName) => Promise<Way & AsyncDisposable>
   stop(): Promise<void>
 }
 
@@ -40,7 +43,7 @@ export async function startWays(options: WaysOptions): Promise<Ways> {
   const files = await writeFiles(options)
   const running: Running[] = []
   const missing: Partial<Record<WayName, string>> = {}
-  const ways = [directWay(plane, files), gatewayWay(options, files)]
+  const ways = [directWay(plane, files), gatewayWay(options.product.gateway, files)]
   for (const name of ['delegate', 'nginx', 'haproxy'] as const) {
     try {
       const { way, process } = await startProxyWay(name, options, files)
@@ -54,7 +57,7 @@ export async function startWays(options: WaysOptions): Promise<Ways> {
   const stop = async (): Promise<void> => {
     for (const one of running) await one.stop()
   }
-  return { ways, missing, stop }
+  return { ways, missing, startAnother: (name) => startAnother(name, options, files), stop }
 }
 
 type Files = Readonly<
@@ -92,13 +95,28 @@ const directWay = ({ url, caFile }: ControlPlane, { cert, key }: Files): Way => 
   pid: null,
 })
 
-const gatewayWay = ({ product: { gateway } }: WaysOptions, { ca, bearer }: Files): Way => ({
+const gatewayWay = (gateway: OwnGateway, { ca, bearer }: Files): Way => ({
   name: 'gateway',
   url: `${gateway.url()}/kubernetes/management`,
   caFile: ca,
   credential: [`--token-file=${bearer}`],
   pid: gateway.pid,
 })
+
+async function startAnother(
+  name: WayName,
+  options: WaysOptions,
+  files: Files,
+): Promise<Way & AsyncDisposable> {
+  if (name === 'gateway') {
+    const gateway = await options.product.startAnotherGateway()
+    const stop = async (): Promise<void> => void (await gateway.stop())
+    return { ...gatewayWay(gateway, files), [Symbol.asyncDispose]: stop }
+  }
+  if (name !== 'delegate') throw new Error(`${name} runs once`)
+  const { way, process } = await startProxyWay(name, options, files)
+  return { ...way, [Symbol.asyncDispose]: () => process.stop() }
+}
 
 /** The way through a proxy whose certificate the API server's CA signed. */
 async function startProxyWay(

@@ -1,13 +1,26 @@
 // The load: `load` of bench/peers, which costs little itself, prints one line of JSON.
 import { execFile } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 
 const LIMIT_MS = 900_000
 
-/** Runs `load` to its end. @returns what it printed @throws Error with what it wrote to stderr */
-export async function runLoad<Result>(program: string, args: readonly string[]): Promise<Result> {
+/**
+ * Runs `load` to its end.
+ *
+ * @param says gets each line of its stderr when it comes
+ * @returns what it printed
+ * @throws Error with what it wrote to stderr
+ */
+export async function runLoad<Result>(
+  program: string,
+  args: readonly string[],
+  says: (line: string) => void = () => undefined,
+): Promise<Result> {
   try {
-    const { stdout } = await promisify(execFile)(program, args, { timeout: LIMIT_MS })
+    const running = promisify(execFile)(program, args, { timeout: LIMIT_MS })
+    if (running.child.stderr) createInterface({ input: running.child.stderr }).on('line', says)
+    const { stdout } = await running
     return JSON.parse(stdout) as Result
   } catch (error) {
     const { stderr = '', message } = error as Error & { readonly stderr?: string }
@@ -31,7 +44,7 @@ export interface CountedLoad {
   readonly perSecond: number
 }
 
-/** The output of `load http`. */
+/** The output of `load http`: rate and latency of its window; all else of its warm-up and lead-in too. */
 export interface HttpLoad {
   readonly requests: number
   readonly errors: number

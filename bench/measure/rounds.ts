@@ -14,16 +14,21 @@ export interface Spread {
   readonly max: number
 }
 
+/** Rounds of what no goal is about, and of what takes long, at most. */
+export const FEW_ROUNDS = 3
+
 /**
  * Measures each comparator `rounds` times, one at a time.
  *
  * @param log gets a line for each measurement
+ * @param few the comparators that no goal is about: they are in the first rounds alone
  */
 export async function interleaved<Name extends string>(
   names: readonly Name[],
   rounds: number,
   measure: (name: Name, round: number) => Promise<Figures>,
   log: (line: string) => void,
+  few: readonly NoInfer<Name>[] = [],
 ): Promise<Readonly<Record<Name, readonly Figures[]>>> {
   const measured = Object.fromEntries(names.map((name) => [name, [] as Figures[]])) as Record<
     Name,
@@ -31,6 +36,7 @@ export async function interleaved<Name extends string>(
   >
   for (let round = 0; round < rounds; round += 1) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      if (round >= FEW_ROUNDS && few.includes(name)) continue
       const figures = await measure(name, round)
       measured[name].push(figures)
       log(`round ${round + 1} of ${rounds}, ${name}: ${lineOf(figures)}`)

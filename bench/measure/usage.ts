@@ -39,7 +39,6 @@ function kilobytesOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
 
 const LOOK_EVERY_MS = 100
 const QUIET_LOOKS = 4
-const REST_LOOK_MS = 50
 
 /** Waits until a process has used no CPU time for 400 ms, for ten seconds at most. @returns whether it has */
 export async function settled(pid: number): Promise<boolean> {
@@ -61,26 +60,4 @@ export async function untilRest(pid: number): Promise<void> {
   const deadlineMs = performance.now() + LONGEST_WORK_MS
   while (!(await settled(pid)))
     if (performance.now() > deadlineMs) throw new Error('the process does not come to rest')
-}
-
-/**
- * Looks for the longest rest of a process, such as that between two kinds of work.
- *
- * `stop` returns its CPU time at that rest in milliseconds, as cpuMs does; null when it never rested for 150 ms.
- */
-export function seekRest(pid: number): { readonly stop: () => number | null } {
-  let longest = { looks: 2, ms: null as number | null }
-  let now = { looks: 0, ms: cpuMs(pid) }
-  const look = (): void => {
-    const ms = cpuMs(pid)
-    now = ms === now.ms ? { looks: now.looks + 1, ms } : { looks: 0, ms }
-    if (now.looks > longest.looks) longest = now
-  }
-  const timer = setInterval(look, REST_LOOK_MS)
-  return {
-    stop: () => {
-      clearInterval(timer)
-      return longest.ms
-    },
-  }
 }

@@ -63,7 +63,13 @@ export async function measureLife(
 }
 
 /** The operators that measureBurst compares. */
-export const BURST_COMPARATORS = ['product', 'controller-runtime', 'client-node', 'floor'] as const
+export const BURST_COMPARATORS = [
+  'product',
+  'controller-runtime',
+  'client-node',
+  'floor',
+  'floor-apply',
+] as const
 
 /** Measures a burst alone, which may be of many thousands. */
 export async function measureBurst(
@@ -71,7 +77,7 @@ export async function measureBurst(
   bed: Testbed,
   count: number,
 ): Promise<Figures> {
-  if (name === 'floor') return measureFloor(bed, count)
+  if (name === 'floor' || name === 'floor-apply') return measureFloor(name, bed, count)
   const prefix = `burst-${name}`
   await using operator = await startNamed(name, bed)
   await warmUp(operator, name, bed)
@@ -130,16 +136,27 @@ async function loaded(
   }
 }
 
-/** The floor of a burst: the same writes by a client that knows them beforehand, without any operator. */
-export async function measureFloor(bed: Testbed, burst: number): Promise<Figures> {
+/**
+ * The floors of a burst: the same writes by a client that knows them beforehand, without any operator; as updates, which cost
+ * the API server the least, and by server-side apply, as the product writes.
+ */
+const FLOOR_WRITES = { floor: 'update', 'floor-apply': 'apply' } as const
+
+/** Measures a floor of a burst. */
+export async function measureFloor(
+  name: keyof typeof FLOOR_WRITES,
+  bed: Testbed,
+  burst: number,
+): Promise<Figures> {
   const { perSecond } = await floorLoad(bed, {
-    prefix: 'floor',
+    prefix: name,
+    writes: FLOOR_WRITES[name],
     count: burst,
     concurrency: FLOOR_CONCURRENCY,
     timeout: LONGEST,
   })
   const ended = await deleteLoad(bed, {
-    prefix: 'floor',
+    prefix: name,
     'strip-finalizers': 'true',
     timeout: LONGEST,
   })

@@ -6,6 +6,7 @@ import type { Caps } from '../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import { type Clock, currentMoment, type Moment } from '../runtime/clock.ts'
 import type { Poller } from '../runtime/concurrency/poller.ts'
+import { withResult } from '../runtime/concurrency/with-result.ts'
 import {
   type Caller,
   identityAndScopeOf,
@@ -54,52 +55,57 @@ interface AuthenticatorOptions {
 
 /** Authenticates callers. */
 export interface Authenticator {
-  /** The caller that presents this token. Never rejects. */
-  readonly authenticate: (token: string) => Promise<AuthenticationResult>
-  /** Whether an earlier caller is still valid and unchanged. Never rejects. */
-  readonly reauthenticate: (caller: KeyCaller) => Promise<Reauthentication<KeyCaller>>
+  /** The caller that presents this token, at once while the index is fresh. Never rejects. */
+  readonly authenticate: (token: string) => AuthenticationResult | Promise<AuthenticationResult>
+  /** Whether an earlier caller is still valid and unchanged, at once while the index is fresh. Never rejects. */
+  readonly reauthenticate: (
+    caller: KeyCaller,
+  ) => Reauthentication<KeyCaller> | Promise<Reauthentication<KeyCaller>>
 }
 
 const UNAVAILABLE = { ok: false, because: 'unavailable', key: null } as const
+
+const STALE = { ok: false, because: 'stale' } as const
 
 /** Authenticates callers by the index, or by reads of the API server. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { clock, index, settings } = options
   const callers = createCallers(options)
+  const settingsKnown = (): boolean | Promise<boolean> => settings.isFresh() || settings.refreshed()
   return {
-    authenticate: async (token) => {
-      if (!settings.isFresh() && !(await settings.refreshed())) return UNAVAILABLE
-      const found = index.findBySecret(token)
-      const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
-      const now = currentMoment(clock)
-      const fresh = freshKeys(options, now, holders)
-      const keys = fresh instanceof Promise ? await fresh : fresh
+    authenticate: (token) =>
+      withResult(settingsKnown(), (areKnown) => (areKnown ? authenticated(token) : UNAVAILABLE)),
+    reauthenticate: (caller) =>
+      withResult(settingsKnown(), (areKnown) => (areKnown ? reauthenticated(caller) : STALE)),
+  }
+
+  function authenticated(token: string): AuthenticationResult | Promise<AuthenticationResult> {
+    const found = index.findBySecret(token)
+    const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
+    const now = currentMoment(clock)
+    return withResult(freshKeys(options, now, holders), (keys) => {
       if (keys === null) return UNAVAILABLE
       const nowMs = keys === index ? now.wallMs : clock.nowMs()
       // Only the oldest key counts: the index has found that, but what was read may differ. An unknown token takes the
       // same steps, because the duration of a refusal must not reveal its reason.
       const eldest = keys === index ? found : (keys.eldest(found) ?? UNKNOWN_KEY)
       return callers.callerOf(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, keys, nowMs)
-    },
-    reauthenticate: async (caller) => {
-      if (!settings.isFresh() && !(await settings.refreshed()))
-        return { ok: false, because: 'stale' }
-      const fresh = freshKeys(options, currentMoment(clock), () => [caller.key])
-      const keys = fresh instanceof Promise ? await fresh : fresh
-      if (keys === null) return { ok: false, because: 'stale' }
+    })
+  }
+
+  function reauthenticated(
+    caller: KeyCaller,
+  ): Reauthentication<KeyCaller> | Promise<Reauthentication<KeyCaller>> {
+    const fresh = freshKeys(options, currentMoment(clock), () => [caller.key])
+    return withResult(fresh, (keys) => {
+      if (keys === null) return STALE
       const key = keys.named(caller.key.name)
       const isSame = key?.uid === caller.key.uid
-      const current = await callers.callerOf(isSame ? key : UNKNOWN_KEY, keys, clock.nowMs())
-      if (!current.ok)
-        return { ok: false, because: REAUTHENTICATION_REASONS[current.because] ?? 'revoked' }
-      return callers.isUnchanged(caller, current.caller)
-        ? current
-        : { ok: false, because: 'changed' }
-    },
+      const current = callers.callerOf(isSame ? key : UNKNOWN_KEY, keys, clock.nowMs())
+      return withResult(current, (now) => callers.compared(caller, now))
+    })
   }
 }
-
-// Most answers are there at once: a promise for each would take most of the time of an authentication.
 
 /** The keys to decide by: the index while it is fresh, else keys read now; null = none could be read. */
 function freshKeys(
@@ -146,9 +152,14 @@ function createCallers(
       if (!hasRoles || roles.isFresh()) return accepted()
       return roles.refreshed().then((isRead) => (isRead ? accepted() : UNAVAILABLE))
     },
-    isUnchanged: (before: KeyCaller, now: KeyCaller): boolean =>
-      isSameCaller(before, now) &&
-      (now.scope === null || rulesVersionOf.get(before) === rulesVersionOf.get(now)),
+    compared: (before: KeyCaller, now: AuthenticationResult): Reauthentication<KeyCaller> => {
+      if (!now.ok) return { ok: false, because: REAUTHENTICATION_REASONS[now.because] ?? 'revoked' }
+      const { caller } = now
+      const isUnchanged =
+        isSameCaller(before, caller) &&
+        (caller.scope === null || rulesVersionOf.get(before) === rulesVersionOf.get(caller))
+      return isUnchanged ? now : { ok: false, because: 'changed' }
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 // Every request of the sign-in process: who calls, the route, what became of it (contract 25.1, 25.2). An error that is not
 // foreseen shows nothing of itself.
 import type { OutgoingHttpHeaders } from 'node:http'
+import { asAbortSignal } from '../runtime/concurrency/end-signal.ts'
 import { PASSWORD } from '../domain/settings/providers.ts'
 import { SIGN_IN_REFUSALS, type SignInReason, SignInRefused } from '../domain/signin/refusals.ts'
 import type { SignInOutcome } from '../domain/signin/outcome.ts'
@@ -114,7 +115,7 @@ async function answer(
   const { deps } = options
   const signal = AbortSignal.any([
     options.signal,
-    request.http.gone,
+    asAbortSignal(request.http.gone),
     AbortSignal.timeout(MAX_REQUEST_MS),
   ])
   try {

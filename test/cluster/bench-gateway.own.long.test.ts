@@ -8,11 +8,13 @@ const REQUESTS = ['perSecond', 'p50Ms', 'p99Ms']
 const OF_A_PROCESS = [...REQUESTS, 'cpuUsPerRequest']
 const MEMORY = ['idleMb', 'afterMb', 'peakMb']
 
-const OF_HALF_LOAD = [...OF_A_PROCESS, 'addedP50Ms', 'addedP99Ms']
-const OF_A_WATCH = ['perSecond', 'cpuUsPerRequest']
+const OF_HALF_LOAD = [...OF_A_PROCESS, 'addedP50Ms']
+const OF_A_WATCH = ['perSecond', 'cpuUsPerRequest', 'kbPerWatch']
 
-/** The ways that can always be had, and the settings of the audit log. */
-const ALWAYS = ['direct', 'gateway', 'delegate', 'none', 'level 2', 'level 4']
+/** The ways that can always be had, the settings of the audit log, and what a start is compared with. */
+const ALWAYS = 'direct, gateway, delegate, none, level 2, level 4, unbundled, empty Node'.split(
+  ', ',
+)
 
 /** What these ways show of each subject. */
 const FIGURES = {
@@ -28,10 +30,14 @@ const FIGURES = {
   watch: { direct: ['perSecond'], gateway: OF_A_WATCH, delegate: OF_A_WATCH },
   memory: { gateway: MEMORY, delegate: MEMORY },
   'last-uses': { gateway: ['writesPerKeyAndMinute'] },
-  'gateway-start': { gateway: ['startCpuMs'] },
+  'gateway-start': {
+    gateway: ['startCpuMs', 'besideEmptyNode'],
+    unbundled: ['startCpuMs'],
+    'empty Node': ['startCpuMs'],
+  },
   'active-keys': { gateway: ['writesPerSecond', 'percentOfWrites'] },
   revoked: { gateway: ['revokedP50Ms', 'revokedP99Ms', 'perSecond'] },
-  authentication: { gateway: ['authenticationUs'] },
+  authentication: { gateway: ['authenticationUs', 'twoSha256Us', 'besideTwoSha256'] },
 } as const
 
 test('every subject has its figures, and every answer is the one expected', async () => {
@@ -39,8 +45,10 @@ test('every subject has its figures, and every answer is the one expected', asyn
   try {
     const { figures, missing } = await measureGateway(plane, {
       rounds: 1,
+      warmUp: { get: 160, patch: 32 },
       seconds: 0.1,
       getSeconds: 0.1,
+      patchSeconds: 0.1,
       watchEvents: 2,
       keys: 20,
       activeKeys: 20,

@@ -1,4 +1,5 @@
-// Sends requests to one URL over kept HTTP/1.1 connections, each with one request at a time.
+// Sends requests to one URL over kept HTTP/1.1 connections, each with one request at a time: some for warm-up, then a
+// lead-in, then the window that is measured.
 package main
 
 import (
@@ -28,6 +29,8 @@ type target struct {
 	tls            *tls.Config
 }
 
+// Requests, statuses, errors and bytes are those of all requests, so that whoever divides by requests, such as the CPU time
+// of a server, leaves none out. The others are those of the window.
 type requestFigures struct {
 	Requests  int64            `json:"requests"`
 	Errors    int64            `json:"errors"`
@@ -39,12 +42,41 @@ type requestFigures struct {
 	P99Ms     figure           `json:"p99Ms"`
 }
 
+// How long connections send: the lead-in counts in no rate and no latency. Without a rate, as fast as can be.
+type pace struct {
+	leadIn, window time.Duration
+	perSecond      float64
+}
+
+// The time of the n-th request of a connection since the beginning, and whether it is still within the window.
+func (p pace) due(n, connection, connections int, now time.Duration) (time.Duration, bool) {
+	at := now
+	if p.perSecond > 0 {
+		// The connections take turns.
+		at = time.Duration(float64(n*connections+connection) / p.perSecond * float64(time.Second))
+	}
+	return at, at < p.leadIn+p.window
+}
+
 // What one connection has seen.
 type seen struct {
 	requests, errors, bytes int64
 	statuses                map[int]int64
-	took                    []time.Duration
-	last                    error
+	// How long each request took that began within the window, whenever its answer came.
+	took []time.Duration
+	// Answers that came within the window, whenever their request began.
+	answered int64
+	last     error
+}
+
+// Counts a request that was answered: its rate and latency only where they belong to the window.
+func (s *seen) count(p pace, from, to time.Duration) {
+	if from >= p.leadIn && from < p.leadIn+p.window {
+		s.took = append(s.took, to-from)
+	}
+	if to >= p.leadIn && to < p.leadIn+p.window {
+		s.answered++
+	}
 }
 
 func requests(flags *flag.FlagSet, args []string) (any, error) {
@@ -55,9 +87,10 @@ func requests(flags *flag.FlagSet, args []string) (any, error) {
 	private := flags.String("key", "", "file with its private key")
 	token := flags.String("token-file", "", "file with a bearer token, or with one a line, which connections take in turn")
 	connections := flags.Int("connections", 16, "how many connections, each with one request at a time")
-	window := flags.Float64("seconds", 3, "how long requests are sent, or the longest that watches wait")
+	window := flags.Float64("seconds", 3, "the window: how long requests are sent that count, or the longest that watches wait")
 	perSecond := flags.Float64("rate", 0, "requests a second over all connections, whatever the answers, which latency counts from; 0 means as fast as can be")
-	warmUp := flags.Int("warm-up", 1, "requests of each connection before those that count")
+	warmUp := flags.Int("warm-up", 1, "requests of each connection before all others, as fast as can be; no rate and no latency counts them")
+	leadIn := flags.Float64("lead-in", 0, "seconds before the window in which requests are sent as in it, and no rate and no latency counts them")
 	flags.StringVar(&to.method, "method", "GET", "HTTP method")
 	bodyFile := flags.String("body-file", "", "file with the body; {request} in it is a number that differs in each request")
 	flags.StringVar(&to.contentType, "content-type", "", "its type")
@@ -70,10 +103,10 @@ func requests(flags *flag.FlagSet, args []string) (any, error) {
 	if err := to.read(*ca, *cert, *private, *token, *bodyFile); err != nil {
 		return nil, err
 	}
-	period := time.Duration(*window * float64(time.Second))
+	period := duration(*window)
 	switch *mode {
 	case "request":
-		return to.measure(*connections, *warmUp, period, *perSecond)
+		return to.measure(*connections, *warmUp, pace{duration(*leadIn), period, *perSecond})
 	case "watch":
 		return w.measure(to, *connections, period)
 	}
@@ -148,7 +181,8 @@ func (t *target) request(connection int) (*http.Request, error) {
 	return request, nil
 }
 
-func (t *target) measure(connections, warmUp int, window time.Duration, perSecond float64) (any, error) {
+// Every connection sends its warm-up before any begins the lead-in.
+func (t *target) measure(connections, warmUp int, pace pace) (any, error) {
 	if connections < 1 {
 		return nil, errors.New("--connections is at least 1")
 	}
@@ -164,27 +198,19 @@ func (t *target) measure(connections, warmUp int, window time.Duration, perSecon
 			defer transport.CloseIdleConnections()
 			buffer := make([]byte, bufferBytes)
 			for range warmUp {
-				t.ask(transport, i, one, buffer, time.Now())
+				t.ask(transport, i, one, buffer)
 			}
-			*one = seen{statuses: map[int]int64{}}
 			warm.Done()
 			<-start
 			for n := 0; ; n++ {
-				from := time.Now()
-				if perSecond > 0 {
-					// The connections take turns.
-					at := float64(n*connections+i) / perSecond
-					due := begin.Add(time.Duration(at * float64(time.Second)))
-					if due.Sub(begin) >= window {
-						break
-					}
-					time.Sleep(due.Sub(from))
-					from = due
-				}
-				if time.Since(begin) >= window && perSecond == 0 {
+				from, isWithin := pace.due(n, i, connections, time.Since(begin))
+				if !isWithin {
 					break
 				}
-				t.ask(transport, i, one, buffer, from)
+				time.Sleep(from - time.Since(begin))
+				if t.ask(transport, i, one, buffer) {
+					one.count(pace, from, time.Since(begin))
+				}
 			}
 			all[i] = *one
 		})
@@ -193,21 +219,21 @@ func (t *target) measure(connections, warmUp int, window time.Duration, perSecon
 	begin = time.Now()
 	close(start)
 	done.Wait()
-	return sum(all, time.Since(begin))
+	return sum(all, pace.window)
 }
 
-// Sends one request and reads the whole answer.
-func (t *target) ask(transport *http.Transport, connection int, one *seen, buffer []byte, from time.Time) {
+// Sends one request and reads the whole answer; returns whether there was one.
+func (t *target) ask(transport *http.Transport, connection int, one *seen, buffer []byte) bool {
 	one.requests++
 	request, err := t.request(connection)
 	if err != nil {
 		one.errors, one.last = one.errors+1, err
-		return
+		return false
 	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		one.errors, one.last = one.errors+1, err
-		return
+		return false
 	}
 	defer response.Body.Close()
 	for {
@@ -218,25 +244,27 @@ func (t *target) ask(transport *http.Transport, connection int, one *seen, buffe
 		}
 		if err != nil {
 			one.errors, one.last = one.errors+1, err
-			return
+			return false
 		}
 	}
-	one.took = append(one.took, time.Since(from))
 	one.statuses[response.StatusCode]++
 	if response.StatusCode >= http.StatusBadRequest {
 		one.errors++
 	}
+	return true
 }
 
 // An answer of 400 and above counts among the errors, and among the statuses. It is an error when nothing answered.
-func sum(all []seen, took time.Duration) (any, error) {
-	figures := requestFigures{Statuses: map[string]int64{}, Seconds: seconds(took)}
+func sum(all []seen, window time.Duration) (any, error) {
+	figures := requestFigures{Statuses: map[string]int64{}, Seconds: seconds(window)}
+	var answered int64
 	var times []time.Duration
 	var last error
 	for _, one := range all {
 		figures.Requests += one.requests
 		figures.Errors += one.errors
 		figures.Bytes += one.bytes
+		answered += one.answered
 		times = append(times, one.took...)
 		for status, count := range one.statuses {
 			figures.Statuses[strconv.Itoa(status)] += count
@@ -245,11 +273,11 @@ func sum(all []seen, took time.Duration) (any, error) {
 			last = one.last
 		}
 	}
-	if len(times) == 0 {
+	if len(figures.Statuses) == 0 {
 		return nil, fmt.Errorf("nothing answered: %w", last)
 	}
 	times = ordered(times)
-	figures.PerSecond = rate(int64(len(times)), took)
+	figures.PerSecond = rate(answered, window)
 	figures.P50Ms, figures.P99Ms = quantile(times, 0.5), quantile(times, 0.99)
 	return figures, nil
 }

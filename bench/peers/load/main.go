@@ -67,6 +67,9 @@ func milliseconds(d time.Duration) figure { return figure(d.Seconds() * 1000) }
 
 func seconds(d time.Duration) figure { return figure(d.Seconds()) }
 
+// A flag's seconds.
+func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 func rate(count int64, in time.Duration) figure { return figure(float64(count) / in.Seconds()) }
 
 // The smallest value that is not below this share of all; the values must be sorted.

@@ -1,20 +1,23 @@
-// Forwards a request to the API server as its caller; both bodies are streamed.
-import { type Caller, extrasOf } from '../../authn/caller.ts'
+// Forwards a request to the API server as its caller. Both bodies are streamed, but for small ones.
+import type { Readable } from 'node:stream'
+import type { Caller } from '../../authn/caller.ts'
 import { isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
-  ArrivedBody,
+  ArrivedAnswer,
   type Upstream,
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
+import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
-import { impersonationOf } from './impersonation.ts'
+import { impersonationOfCaller } from './impersonation.ts'
 import { upstreamHeaders } from './request-headers.ts'
-import { clientHeaders, bodyLengthHeaders } from './response-headers.ts'
+import { isSmallBody, smallBody } from './small-body.ts'
+import { unchangedHeaders } from './response-headers.ts'
 
 /** The identity that a request to the API server runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
@@ -61,27 +64,27 @@ export async function forward(
   request: ParsedRequest,
   call: ForwardedCall,
   as: RunsAs,
-  signal: AbortSignal,
+  signal: EndSignal,
 ): Promise<Answer> {
-  if (signal.aborted) return UNAVAILABLE
+  const body = isSmallBody(call) ? await smallBody(call) : streamedBody(call)
+  // A small body that broke off is not sent, nor is a request that ended while its body was read.
+  if (body === 'brokenOff' || signal.aborted) return UNAVAILABLE
   try {
-    const { status, headers, body } = await upstream.send({
+    const answer = await upstream.send({
       method: request.method,
       path: pathAndQuery(request),
       headers: headersFor(request, call),
-      impersonation:
-        as === 'gateway' ? null : impersonationOf(as.caller.identity, extrasOf(as.caller)),
-      body: hasBody(call) ? call.body : null,
+      impersonation: as === 'gateway' ? null : impersonationOfCaller(as.caller),
+      body,
       isLongRunning: isLongRunning(request.attributes),
       isProxied: isProxied(request.attributes),
       signal,
     })
-    const passed = { ...clientHeaders(headers), ...bodyLengthHeaders(headers) }
+    const { status } = answer
+    const headers = unchangedHeaders(answer.headers)
     // Bytes are sent in one piece with their head. Without any, the length in the head may be another one, as for HEAD.
-    if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
-      return { status, headers: passed, body }
-    body.destroy()
-    return { status, headers: passed, body: body.bytes }
+    const isArrived = answer instanceof ArrivedAnswer && answer.bytes.length > 0
+    return { status, headers, body: isArrived ? answer.bytes : answer.body }
   } catch (error) {
     if (error instanceof UpstreamUnavailable) return unavailable(error, mayChange(request))
     throw error
@@ -109,6 +112,9 @@ export const isLongRunning = (request: RequestInfo): boolean =>
 /** Whether a backend behind the API server answers. */
 export const isProxied = (request: RequestInfo): boolean =>
   isResourceRequest(request) && request.subresource === 'proxy'
+
+/** null = there is none. */
+const streamedBody = (call: ForwardedCall): Readable | null => (hasBody(call) ? call.body : null)
 
 /** Whether the request has a body: without a length and without chunks it has none. */
 export function hasBody({ headers }: Pick<HttpRequest, 'headers'>): boolean {

@@ -1,6 +1,12 @@
 // The impersonation headers of a forwarded request (contract 10.5).
 import { SCOPE_EXTRA } from '../../api/names.ts'
-import { AUTHENTICATED_GROUP, type UserInfo } from '../../authn/caller.ts'
+import {
+  AUTHENTICATED_GROUP,
+  type Caller,
+  type UserInfo,
+  extrasOf,
+  isKeyCaller,
+} from '../../authn/caller.ts'
 import { isSendableScope } from '../../domain/token/verified-token.ts'
 import type { Impersonation } from '../../kube/proxy/types.ts'
 
@@ -11,6 +17,25 @@ const extraHeader = (name: string): string =>
 /** One printable word. With a blank user, the request would run as the gateway itself. */
 const VISIBLE_ASCII = /^[!-~]+$/
 const RESERVED_NAME = /^system:/i
+
+/** What a credential runs as. Its object is another one after each change, and so is the identity after one of its teams. */
+interface BuiltImpersonation {
+  readonly identity: UserInfo
+  readonly impersonation: Impersonation
+}
+
+const built = new WeakMap<object, BuiltImpersonation>()
+
+/** The headers that make a request run as the caller, built once for each state of its credential. @throws as impersonationOf */
+export function impersonationOfCaller(caller: Caller): Impersonation {
+  const credential = isKeyCaller(caller) ? caller.key : caller.token
+  const { identity } = caller
+  const known = built.get(credential)
+  if (known?.identity === identity) return known.impersonation
+  const impersonation = impersonationOf(identity, extrasOf(caller))
+  built.set(credential, { identity, impersonation })
+  return impersonation
+}
 
 /**
  * The headers that make a request run as the identity, with at least one extra: if the user header gets lost on the way,
@@ -32,7 +57,7 @@ export function impersonationOf(
   }
   const headers: Record<string, string | readonly string[]> & { 'impersonate-user': string } = {
     'impersonate-user': user,
-    'impersonate-group': groups,
+    'impersonate-group': Object.freeze([...groups]),
   }
   for (const name of Object.keys(extras)) {
     const value = extras[name] ?? ''
@@ -42,5 +67,6 @@ export function impersonationOf(
     // Node sends each character of a header as one byte, and the API server reads UTF-8.
     headers[extraHeader(name)] = isVisible ? value : Buffer.from(value, 'utf8').toString('latin1')
   }
-  return headers
+  // Frozen, as one object serves many requests.
+  return Object.freeze(headers)
 }

@@ -6,7 +6,7 @@ import type { UpstreamHeaders } from '../../kube/proxy/types.ts'
  * The headers that pass to the client. Never `www-authenticate`, cookies and connection headers, which are between the
  * API server and the gateway. Content-Length passes only with an unchanged body.
  */
-const PASSED_TO_CLIENT = [
+const PASSED_TO_CLIENT: ReadonlySet<string> = new Set([
   'content-type',
   'content-encoding',
   'content-disposition',
@@ -22,7 +22,7 @@ const PASSED_TO_CLIENT = [
   'warning',
   'x-kubernetes-pf-flowschema-uid',
   'x-kubernetes-pf-prioritylevel-uid',
-] as const
+])
 
 /** The length of a body that is passed on unchanged; empty = it has none. */
 export const bodyLengthHeaders = ({
@@ -32,17 +32,27 @@ export const bodyLengthHeaders = ({
 
 /** The headers that pass to the client; repeated ones stay repeated. */
 export const clientHeaders = (headers: UpstreamHeaders): OutgoingHttpHeaders =>
-  pickedHeaders(headers, PASSED_TO_CLIENT)
+  pickedHeaders(headers, (name) => PASSED_TO_CLIENT.has(name))
 
-/** The headers of these names; repeated ones stay repeated. */
+/** The headers that pass to the client with an unchanged body, in an object of their own. */
+export const unchangedHeaders = (headers: UpstreamHeaders): OutgoingHttpHeaders =>
+  pickedHeaders(
+    headers,
+    (name) =>
+      PASSED_TO_CLIENT.has(name) ||
+      (name === 'content-length' && typeof headers[name] === 'string'),
+  )
+
+/** The headers whose names are wanted; repeated ones stay repeated. */
 export function pickedHeaders(
   headers: UpstreamHeaders,
-  names: readonly string[],
+  isWanted: (name: string) => boolean,
 ): OutgoingHttpHeaders {
   const picked: OutgoingHttpHeaders = {}
-  for (const name of names) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name]
-    if (value !== undefined) picked[name] = typeof value === 'string' ? value : [...value]
+    if (value !== undefined && isWanted(name))
+      picked[name] = typeof value === 'string' ? value : [...value]
   }
   return picked
 }

@@ -1,21 +1,22 @@
 // Forwards an upgrade as its caller (contract 13.2). The headers that open it are made here: the connections on both
 // sides, and the credential in a WebSocket subprotocol, are none of the upstream's business.
-import { type Caller, extrasOf } from '../../authn/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import {
   type UpgradeProtocol,
   type Upstream,
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
+import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
 import { isCredential } from '../request/credential.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { isProxied, pathAndQuery, UNAVAILABLE, unavailable } from './forward.ts'
-import { impersonationOf } from './impersonation.ts'
+import { impersonationOfCaller } from './impersonation.ts'
 import { upstreamHeaders } from './request-headers.ts'
-import { clientHeaders, bodyLengthHeaders, pickedHeaders } from './response-headers.ts'
+import { bodyLengthHeaders, clientHeaders, pickedHeaders } from './response-headers.ts'
 
 /** An upgrade to forward. `signal` ends it before its 101. */
 interface UpgradeCall {
@@ -23,7 +24,7 @@ interface UpgradeCall {
   readonly call: HttpRequest
   readonly protocol: UpgradeProtocol
   readonly caller: Caller
-  readonly signal: AbortSignal
+  readonly signal: EndSignal
 }
 
 /**
@@ -40,14 +41,17 @@ export async function forwardUpgrade(
       method: request.method,
       path: pathAndQuery(request),
       headers: { ...upstreamHeaders(call), ...openingHeaders(call.rawHeaders) },
-      impersonation: impersonationOf(caller.identity, extrasOf(caller)),
+      impersonation: impersonationOfCaller(caller),
       body: null,
       isLongRunning: true,
       isProxied: isProxied(request.attributes),
       protocol,
       signal,
     })
-    const headers = { ...clientHeaders(answer.headers), ...pickedHeaders(answer.headers, OPENED) }
+    const headers = {
+      ...clientHeaders(answer.headers),
+      ...pickedHeaders(answer.headers, (name) => OPENED.has(name)),
+    }
     if ('body' in answer && answer.status === 101) {
       answer.body.destroy()
       return NOT_UPGRADED
@@ -78,14 +82,14 @@ const OPENING: ReadonlySet<string> = new Set([
 ])
 
 /** The headers of the answer to them. */
-const OPENED = [
+const OPENED: ReadonlySet<string> = new Set([
   'sec-websocket-accept',
   'sec-websocket-extensions',
   'sec-websocket-protocol',
   'sec-websocket-version',
   'x-accepted-stream-protocol-versions',
   'x-stream-protocol-version',
-] as const
+])
 
 /** The opening headers as they were sent, each value apart, without a credential among the subprotocols. */
 function openingHeaders(rawHeaders: readonly string[]): UpstreamHeaders {

@@ -5,6 +5,7 @@ import type { KeyCaller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type RequestInfo, isOwnGroup, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
+import { asAbortSignal } from '../../runtime/concurrency/end-signal.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { UNANSWERED, unavailable } from '../proxy/forward.ts'
@@ -107,7 +108,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         limits,
         reservation: reservationFor(options.buffer, call, caller),
         clock,
-        signal: lease.signal,
+        signal: asAbortSignal(lease.signal),
         still: lease.still,
       }
       try {
@@ -125,7 +126,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         upstream: options.upstream,
         call,
         caller,
-        signal: lease.signal,
+        signal: asAbortSignal(lease.signal),
         reservation: reservationFor(options.buffer, call, caller),
       }),
   }

@@ -1,7 +1,6 @@
 // Self-service's requests to the API server, as the gateway or as the caller. Answers hold whole objects in JSON.
 import { finished } from 'node:stream'
 import type { Resource } from '../../api/names.ts'
-import { extrasOf } from '../../authn/caller.ts'
 import { bodyText } from '../../domain/json/body-text.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
@@ -11,7 +10,7 @@ import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
 import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { BufferedAnswer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
-import { impersonationOf } from '../proxy/impersonation.ts'
+import { impersonationOfCaller } from '../proxy/impersonation.ts'
 import { upstreamHeaders } from '../proxy/request-headers.ts'
 import { clientHeaders } from '../proxy/response-headers.ts'
 import { formatQuery, type Query } from '../request/path-and-query.ts'
@@ -87,8 +86,7 @@ async function send(
       'accept-encoding': 'identity',
       ...(body ? { 'content-type': body.type } : {}),
     },
-    impersonation:
-      as === 'gateway' ? null : impersonationOf(as.caller.identity, extrasOf(as.caller)),
+    impersonation: as === 'gateway' ? null : impersonationOfCaller(as.caller),
     body: body ? Buffer.from(bodyText(body.json, body.type)) : null,
     isLongRunning: sent.isWatch === true,
     signal,

@@ -12,10 +12,9 @@ import { namesIn } from './request-headers.ts'
 /** The headers for the client; repeated ones stay repeated. */
 export function signInAnswerHeaders(headers: UpstreamHeaders): OutgoingHttpHeaders {
   const ofConnection = namesIn([headers['connection'] ?? []].flat())
-  const passed = Object.keys(headers).filter(
-    (name) => !HOP_BY_HOP.has(name) && name !== SIGN_IN_OUTCOME_HEADER && !ofConnection.has(name),
-  )
-  return { ...pickedHeaders(headers, passed), ...bodyLengthHeaders(headers) }
+  const isPassed = (name: string): boolean =>
+    !HOP_BY_HOP.has(name) && name !== SIGN_IN_OUTCOME_HEADER && !ofConnection.has(name)
+  return { ...pickedHeaders(headers, isPassed), ...bodyLengthHeaders(headers) }
 }
 
 /** The outcome that an answer reports; null = it reports none, or none that can be read. */

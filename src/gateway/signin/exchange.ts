@@ -1,6 +1,6 @@
 // The bounds of a request that is passed on to the sign-in process, from its head to the end of its answer (contract 25.1).
 import type { Readable } from 'node:stream'
-import { ArrivedBody, type UpstreamAnswer } from '../../kube/proxy/types.ts'
+import { ArrivedAnswer, type UpstreamAnswer } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, BodyCut } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
@@ -78,13 +78,12 @@ export class Exchange {
   }
 
   /** The body of the answer, within the bounds; once it has arrived, the request is over. */
-  bounded({ body }: UpstreamAnswer): Answer['body'] {
+  bounded(upstream: UpstreamAnswer): Answer['body'] {
     // Without any byte, the length in the head may be another one, as for HEAD.
-    if (!(body instanceof ArrivedBody) || body.bytes.length === 0)
-      return new BoundedBody(body, () => this.over())
-    body.destroy()
+    if (!(upstream instanceof ArrivedAnswer) || upstream.bytes.length === 0)
+      return new BoundedBody(upstream.body, () => this.over())
     this.over()
-    return body.bytes
+    return upstream.bytes
   }
 
   /** Gives back the place: nothing more happens to the request. */

@@ -2,7 +2,7 @@
 // process reports: passwords and codes stream through unread.
 import type { SignInOutcome } from '../../domain/signin/outcome.ts'
 import { HttpsServer } from '../../kube/proxy/https-server.ts'
-import { ArrivedBody, type UpstreamAnswer, UpstreamError } from '../../kube/proxy/types.ts'
+import { ArrivedAnswer, type UpstreamAnswer, UpstreamError } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Warn } from '../../runtime/log-throttle.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
@@ -175,8 +175,12 @@ const REFUSALS_OF_THE_GATEWAY: Readonly<Record<number, string>> = {
 }
 
 /** An answer to HEAD has a length and no body. */
-const isEmpty = ({ headers: { 'content-length': length }, body }: UpstreamAnswer): boolean =>
-  length === undefined ? body instanceof ArrivedBody && body.bytes.length === 0 : length === '0'
+function isEmpty(upstream: UpstreamAnswer): boolean {
+  const { 'content-length': length } = upstream.headers
+  return length === undefined
+    ? upstream instanceof ArrivedAnswer && upstream.bytes.length === 0
+    : length === '0'
+}
 
 /** A code of Node, or a sentence of our own. The messages of others may quote what was sent. */
 function reasonOf(error: SignInUnusable | UpstreamError): string {

@@ -4,6 +4,7 @@ import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
 import { MOST_SIGNATURE_CHECKS } from '../../authn/token/signature-limiter.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { withResult } from '../../runtime/concurrency/with-result.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { TOKEN_ERRORS } from '../direct-errors.ts'
@@ -53,17 +54,19 @@ export const TOKEN_ANSWERS: CredentialAnswers = {
   ]),
 }
 
+/** The caller that presents a bearer token, or why there is none. */
+type BearerResult =
+  | { readonly ok: true; readonly caller: Caller }
+  | {
+      readonly ok: false
+      readonly because: string
+      /** Absent, null = no key that is known. */
+      readonly key?: AccessKey | null
+    }
+
 /** Authenticates by a bearer token. Never rejects. */
 interface BearerAuthenticator {
-  readonly authenticate: (token: string) => Promise<
-    | { readonly ok: true; readonly caller: Caller }
-    | {
-        readonly ok: false
-        readonly because: string
-        /** Absent, null = no key that is known. */
-        readonly key?: AccessKey | null
-      }
-  >
+  readonly authenticate: (token: string) => BearerResult | Promise<BearerResult>
 }
 
 /** The caller of a request, or the answer that refuses it. */
@@ -73,28 +76,28 @@ type Authentication =
 
 /** The dependencies of the stage. */
 export interface AuthenticationDeps {
-  readonly authenticate: (http: HttpRequest) => Promise<Authentication>
+  readonly authenticate: (http: HttpRequest) => Authentication | Promise<Authentication>
 }
 
 /** Refuses a request without a valid credential (contract 10.1). */
-export const authentication: Stage<AuthenticationDeps> = async (context, { authenticate }) => {
-  const result = await authenticate(context.http)
-  if (!result.ok) {
-    context.credentialRefusal = result.refusal
-    return result.answer
-  }
-  context.caller = result.caller
-  context.http.authenticated()
-  return null
-}
+export const authentication: Stage<AuthenticationDeps> = (context, { authenticate }) =>
+  withResult(authenticate(context.http), (result) => {
+    if (!result.ok) {
+      context.credentialRefusal = result.refusal
+      return result.answer
+    }
+    context.caller = result.caller
+    context.http.authenticated()
+    return null
+  })
 
 /** Creates the function that authenticates requests by their headers. It never rejects. */
 export function createAuthentication(
   authenticator: BearerAuthenticator,
   answers: CredentialAnswers,
   observe: AuthenticatedObserver,
-): (call: Pick<HttpRequest, 'rawHeaders'>) => Promise<Authentication> {
-  return async ({ rawHeaders }) => {
+): (call: Pick<HttpRequest, 'rawHeaders'>) => Authentication | Promise<Authentication> {
+  return ({ rawHeaders }) => {
     const credential = credentialOf(rawHeaders)
     if (credential.kind !== 'bearer') {
       observe(credential.kind)
@@ -104,11 +107,12 @@ export function createAuthentication(
         refusal: { because: credential.kind, key: null },
       }
     }
-    const result = await authenticator.authenticate(credential.token)
-    observe(result.ok ? null : result.because)
-    if (result.ok) return result
-    const { because, key = null } = result
-    const answer = answers.byReason.get(because) ?? answers.refused
-    return { ok: false, answer, refusal: { because, key } }
+    return withResult(authenticator.authenticate(credential.token), (result): Authentication => {
+      observe(result.ok ? null : result.because)
+      if (result.ok) return result
+      const { because, key = null } = result
+      const answer = answers.byReason.get(because) ?? answers.refused
+      return { ok: false, answer, refusal: { because, key } }
+    })
   }
 }

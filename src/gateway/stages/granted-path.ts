@@ -1,5 +1,6 @@
 // Paths of the management cluster that the gateway answers itself, to whom RBAC grants them too (contract 22.4, 23.1).
 import { keyCaller } from '../../authn/caller.ts'
+import { asAbortSignal } from '../../runtime/concurrency/end-signal.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import { type RequestContext, known } from '../request-context.ts'
 import { isAllowed } from '../selfservice/access-review.ts'
@@ -28,7 +29,7 @@ export async function answerIfGranted(
     upstream: known(context, 'resolved').upstream,
     call: context.http,
     caller: keyCaller(known(context, 'caller')),
-    signal: known(context, 'admitted').lease.signal,
+    signal: asAbortSignal(known(context, 'admitted').lease.signal),
   }
   try {
     const isGranted = await isAllowed(client, { nonResourceAttributes: asked })

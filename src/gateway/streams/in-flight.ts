@@ -4,6 +4,7 @@
 import type { Reauthentication } from '../../authn/authenticator.ts'
 import { type Caller, credentialUid, nextCheckMs, slides } from '../../authn/caller.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { withResult } from '../../runtime/concurrency/with-result.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** The kinds of streamed answers, for metrics. */
@@ -123,7 +124,10 @@ export class InFlightRequests {
     this.#byKey.set(uid, entries.add(entry))
     this.#setDeadline(uid, nextCheckMs(caller))
     // The key may have changed after the caller was authenticated: no later event would report that.
-    void this.#reauthenticate(entry)
+    const now = this.#currentCaller(entry)
+    // One that has ended is cut once its caller holds this entry.
+    if (now instanceof Promise || !now.ok)
+      void Promise.resolve(now).then((found) => this.#reauthenticated(entry, found))
     return {
       flows: (kind, cut, mayComplete = false) => {
         entry.stream = { kind, cut, mayComplete }
@@ -148,7 +152,7 @@ export class InFlightRequests {
   look(uid: string | null): void {
     const keyUids = uid === null ? [...this.#byKey.keys()] : [uid]
     for (const keyUid of keyUids) {
-      for (const entry of this.#byKey.get(keyUid) ?? []) void this.#reauthenticate(entry)
+      for (const entry of this.#byKey.get(keyUid) ?? []) this.#reauthenticate(entry)
     }
   }
 
@@ -167,23 +171,35 @@ export class InFlightRequests {
     this.#deadlines.clear()
   }
 
-  async #reauthenticate(entry: InFlightRequest): Promise<void> {
-    const now = await this.#currentCaller(entry)
+  #reauthenticate(entry: InFlightRequest): void {
+    void withResult(this.#currentCaller(entry), (now) => this.#reauthenticated(entry, now))
+  }
+
+  #reauthenticated(entry: InFlightRequest, now: Reauthentication): void {
     if (!this.#isOpen(entry)) return
     if (now.ok) this.#setDeadline(credentialUid(now.caller), nextCheckMs(now.caller))
     else this.#cut(entry, now.because)
   }
 
-  async #currentCaller(entry: InFlightRequest): Promise<Reauthentication> {
-    const { clock, reauthenticate } = this.#options
+  #currentCaller(entry: InFlightRequest): Reauthentication | Promise<Reauthentication> {
+    const { reauthenticate } = this.#options
     const { caller } = entry
-    let now = await reauthenticate(caller)
-    if (!now.ok && now.because === 'expired' && slides(caller)) {
-      await new Promise<void>((resolve) => clock.schedule(USE_EVENT_WITHIN_MS, resolve))
-      now = await reauthenticate(caller)
+    const kept = (now: Reauthentication): Reauthentication => {
+      if (now.ok) entry.caller = now.caller
+      return now
     }
-    if (now.ok) entry.caller = now.caller
-    return now
+    return withResult(reauthenticate(caller), (now) => {
+      const mayBeUsed = !now.ok && now.because === 'expired' && slides(caller)
+      return mayBeUsed
+        ? this.#afterUse().then(() => withResult(reauthenticate(caller), kept))
+        : kept(now)
+    })
+  }
+
+  /** Resolves when the event of a use that was stored before has arrived. */
+  #afterUse(): Promise<void> {
+    const { clock } = this.#options
+    return new Promise((resolve) => void clock.schedule(USE_EVENT_WITHIN_MS, resolve))
   }
 
   #cut(entry: InFlightRequest, reason: TerminationReason): void {

@@ -1,6 +1,7 @@
 // Ends an admitted request when its key ends before the answer begins (contract 13.4): the gateway authenticates by the
 // head of a request, but the client decides when its body ends.
 import type { Caller } from '../../authn/caller.ts'
+import { type EndSignal, EndSource } from '../../runtime/concurrency/end-signal.ts'
 import type { Answer, BufferedAnswer } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { hasBody, mayChange } from '../proxy/forward.ts'
@@ -10,7 +11,7 @@ import type { EndReason, InFlightEntry, InFlightRequests, Pending } from './in-f
 /** The state of an admitted request, for the code that answers it. */
 export interface RequestLease {
   /** Aborts when the client disconnects or the key ends: all work for the request then stops. */
-  readonly signal: AbortSignal
+  readonly signal: EndSignal
   /**
    * Authenticates the caller again. Await it before a write that follows a wait.
    *
@@ -51,7 +52,7 @@ export function leaseRequest(
   requests: InFlightRequests,
   { call, caller, connection, isLong }: LeaseOptions,
 ): HeldLease {
-  const controller = new AbortController()
+  const ended = new EndSource()
   let over = null as Extract<LeaseOutcome<never>, { isOver: true }> | null
   /** Answers the stage that runs now with the refusal. */
   let endStage = (): void => undefined
@@ -64,14 +65,14 @@ export function leaseRequest(
       over = { answer: (isCarriedOut ? ofChanges : beforeAnswer)[reason], isOver: true, reason }
       entry.close()
       endStage()
-      controller.abort()
+      ended.end()
     },
   }
   const entry = requests.open(caller, pending, connection)
-  if (call.gone.aborted) controller.abort()
-  else call.gone.addEventListener('abort', () => controller.abort(), { once: true })
+  if (call.gone.aborted) ended.end()
+  else call.gone.addEventListener('abort', () => ended.end(), { once: true })
   return {
-    signal: controller.signal,
+    signal: ended,
     flows: entry.flows,
     close: entry.close,
     still: async () => {

@@ -1,7 +1,7 @@
 // Recognizes a 403 that refuses the account of this process, not the caller (contract 10.4). An API server gives them for
 // a moment after its start, when it has not read its roles yet.
 import { Readable } from 'node:stream'
-import { ArrivedBody, type UpstreamAnswer, type UpstreamCall } from './types.ts'
+import { ArrivedAnswer, type UpstreamAnswer, type UpstreamCall } from './types.ts'
 
 /** The API server's fairness adds it to each request that has passed authentication and impersonation. */
 const PAST_IMPERSONATION = 'x-kubernetes-pf-flowschema-uid'
@@ -56,12 +56,13 @@ export async function unlessAccountRefused(
   const first = await pieces.next().catch(() => null)
   // The body has failed, and whoever reads it gets the error.
   if (first === null) return answer
-  if (first.done === true) return { ...answer, body: new ArrivedBody(Buffer.alloc(0)) }
+  if (first.done === true) return new ArrivedAnswer(answer.status, answer.headers, Buffer.alloc(0))
   if (refusesAccount(first.value.toString('utf8'), caller, isPast)) {
     answer.body.destroy()
     return new AccountRefused(first.value.subarray(0, LOOKED_AT))
   }
-  return { ...answer, body: withFirst(first.value, pieces, answer.body) }
+  const { status, headers, body } = answer
+  return { status, headers, body: withFirst(first.value, pieces, body) }
 }
 
 /** The body with its first piece put back. Destroying it destroys the body. */

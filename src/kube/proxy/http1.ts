@@ -4,9 +4,10 @@ import { Readable, Transform } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
+import type { ReadPool } from './reads/read-pool.ts'
 import { ReceivedBody } from './received-body.ts'
 import {
-  ArrivedBody,
+  ArrivedAnswer,
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamError,
@@ -41,6 +42,23 @@ export function exchangeOverHttp1(
     },
     exchange,
   )
+  return promise
+}
+
+/**
+ * Sends a read, which has no body, on a connection of the pool.
+ *
+ * @param closed called once when the request and its response are over
+ * @throws UpstreamError
+ */
+export function readOverHttp1(
+  pool: ReadPool,
+  call: UpstreamCall,
+  clock: Clock,
+  closed: () => void,
+): Promise<UpstreamAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>()
+  pool.dispatch(call, new Http1Exchange(call, clock, { resolve, reject, closed }))
   return promise
 }
 
@@ -150,7 +168,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
 
   #answer(status: number, headers: UpstreamHeaders): void {
     if (this.#isOver) {
-      this.#results.resolve({ status, headers, body: new ArrivedBody(joined(this.#arrived)) })
+      this.#results.resolve(new ArrivedAnswer(status, headers, joined(this.#arrived)))
       return
     }
     const read = (): void => {

@@ -24,8 +24,17 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const isImpersonation = (name: string): boolean =>
   name.replaceAll('_', '-').startsWith('impersonate-')
 
-const isForbidden = (name: string): boolean =>
-  !TOKEN.test(name) || HOP_BY_HOP.has(name) || name === 'authorization' || isImpersonation(name)
+/** Names that have passed before. Callers forward the same few again and again; others are checked each time. */
+const passed = new Set<string>()
+const MOST_PASSED = 100
+
+function isForbidden(name: string): boolean {
+  if (passed.has(name)) return false
+  const isRefused =
+    !TOKEN.test(name) || HOP_BY_HOP.has(name) || name === 'authorization' || isImpersonation(name)
+  if (!isRefused && passed.size < MOST_PASSED) passed.add(name)
+  return isRefused
+}
 
 /**
  * The headers to send: those of the call, then impersonation, then the credential of this process.
@@ -42,15 +51,37 @@ export function headersToSend(
 ): UpstreamHeaders {
   const forbidden = Object.keys(headers).find(isForbidden)
   if (forbidden !== undefined) throw new Error(`header ${forbidden} must not be passed on`)
-  const own = Object.fromEntries(
+  const own = ownHeaders(credential)
+  if (impersonation === null) return { ...headers, ...own.headers }
+  if (!checked.has(impersonation)) checkImpersonation(impersonation)
+  if (own.impersonates)
+    throw new Error('the kubeconfig impersonates a user: requests of others cannot run by it')
+  return { ...headers, ...impersonation, ...own.headers }
+}
+
+/** The headers of this process. */
+interface OwnHeaders {
+  /** By lower-case name. */
+  readonly headers: UpstreamHeaders
+  readonly impersonates: boolean
+}
+
+/** By the credential of a connection, whose object is another one after each change. */
+const ownByCredential = new WeakMap<Readonly<Record<string, string>>, OwnHeaders>()
+
+function ownHeaders(credential: Readonly<Record<string, string>>): OwnHeaders {
+  const known = ownByCredential.get(credential)
+  if (known !== undefined) return known
+  const headers = Object.fromEntries(
     Object.entries(credential).map(([name, value]) => [name.toLowerCase(), value]),
   )
-  if (impersonation === null) return { ...headers, ...own }
-  checkImpersonation(impersonation)
-  if (Object.keys(own).some(isImpersonation))
-    throw new Error('the kubeconfig impersonates a user: requests of others cannot run by it')
-  return { ...headers, ...impersonation, ...own }
+  const own = { headers, impersonates: Object.keys(headers).some(isImpersonation) }
+  ownByCredential.set(credential, own)
+  return own
 }
+
+/** Impersonations that were found complete and can't change. */
+const checked = new WeakSet<UpstreamHeaders>()
 
 /** Without a user the request would run as this process. The extra proves that the caller intended to impersonate. */
 function checkImpersonation(impersonation: UpstreamHeaders): void {
@@ -60,4 +91,5 @@ function checkImpersonation(impersonation: UpstreamHeaders): void {
   const hasExtra = names.some((name) => name.startsWith('impersonate-extra-'))
   if (!isNamed || !hasExtra || !names.every(isImpersonation))
     throw new Error('an impersonation names a user and an extra, and nothing else')
+  if (Object.isFrozen(impersonation)) checked.add(impersonation)
 }

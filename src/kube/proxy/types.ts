@@ -1,5 +1,6 @@
 // The requests that the gateway forwards to an API server, with their responses and failures.
 import { type Duplex, Readable } from 'node:stream'
+import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import type { OpenConnection } from '../client/connection.ts'
 
 /** Headers by lower-case name; a list is sent as one header per value. */
@@ -55,7 +56,7 @@ export interface UpstreamCall {
   /** Whether a backend behind the API server responds: its 401 does not concern our credential. Absent = no. */
   readonly isProxied?: boolean
   /** Ends the request, even while the body of the response streams. */
-  readonly signal: AbortSignal
+  readonly signal: EndSignal
 }
 
 /** A response of the API server. */
@@ -66,17 +67,37 @@ export interface UpstreamAnswer {
   readonly body: Readable
 }
 
-/** A body that arrived whole, together with the head of its response. The caller that takes its bytes must destroy it. */
-export class ArrivedBody extends Readable {
+/** A response that arrived whole. Its bytes become a stream only for a caller that reads one: most send them on in one piece. */
+export class ArrivedAnswer implements UpstreamAnswer {
+  readonly status: number
+  readonly headers: UpstreamHeaders
+  /** The body. */
   readonly bytes: Buffer
+  #body: Readable | null = null
 
-  constructor(bytes: Buffer) {
-    super()
+  constructor(status: number, headers: UpstreamHeaders, bytes: Buffer) {
+    this.status = status
+    this.headers = headers
     this.bytes = bytes
   }
 
+  get body(): Readable {
+    this.#body ??= new ArrivedBody(this.bytes)
+    return this.#body
+  }
+}
+
+/** A body that is in memory. */
+class ArrivedBody extends Readable {
+  readonly #bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    super()
+    this.#bytes = bytes
+  }
+
   override _read(): void {
-    this.push(this.bytes)
+    this.push(this.#bytes)
     this.push(null)
   }
 }

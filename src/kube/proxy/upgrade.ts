@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
 import { HeadLimits } from './head-limits.ts'
 import {
-  ArrivedBody,
+  ArrivedAnswer,
   type UpgradeProtocol,
   type UpstreamAnswer,
   type UpstreamCall,
@@ -114,8 +114,7 @@ function tunnelOf({ rawHeaders }: IncomingMessage, socket: Socket, head: Buffer)
 /** An upgrade to another protocol than the requested one: an answer without a body. Its connection is closed. */
 function otherUpgrade({ rawHeaders }: IncomingMessage, socket: Socket): UpstreamAnswer {
   socket.destroy()
-  const body = new ArrivedBody(Buffer.alloc(0))
-  return { status: 101, headers: headersFromRaw(rawHeaders), body }
+  return new ArrivedAnswer(101, headersFromRaw(rawHeaders), Buffer.alloc(0))
 }
 
 /** An answer without an upgrade. Its connection is closed after it. */

@@ -10,8 +10,9 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Tls } from '../client/kubeconfig.ts'
 import { AccountRefused, unlessAccountRefused } from './account-refusal.ts'
-import { exchangeOverHttp1 } from './http1.ts'
+import { exchangeOverHttp1, readOverHttp1 } from './http1.ts'
 import { Http2Pool } from './http2-pool.ts'
+import { ReadPool } from './reads/read-pool.ts'
 import { headersToSend } from './sent-headers.ts'
 import {
   type OpenedUpstream,
@@ -135,6 +136,7 @@ const isRepeatable = (body: UpstreamCall['body']): boolean =>
 interface Connections {
   readonly tls: Tls
   readonly sessions: Http2Pool
+  readonly pool: ReadPool
   speaksHttp1: boolean
   speaksHttp2: boolean
   /** Number of reads by HTTP/1.1. */
@@ -154,7 +156,7 @@ const needsHttp2Only = ({ cause }: UpstreamError): boolean =>
 class Transport {
   readonly #clock: Clock
   #current: Connections | null = null
-  #retired: readonly Http2Pool[] = []
+  #retired: readonly Connections[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -164,7 +166,7 @@ class Transport {
   async send(open: OpenedUpstream, call: UpstreamCall): Promise<UpstreamAnswer> {
     const current = this.#connectionsOf(open)
     if (current.speaksHttp1 && current.reads < MOST_READS && isShortRead(call)) {
-      const read = await readOverHttp1(open, call, current, this.#clock)
+      const read = await unlessHttp2Only(call, current, this.#clock)
       if (read) return read
     }
     const answer = current.speaksHttp2 ? await current.sessions.send(call) : null
@@ -173,21 +175,28 @@ class Transport {
     return exchangeOverHttp1(open.forwards, call, this.#clock, () => undefined)
   }
 
-  /** Ends requests by HTTP/2. The pools for HTTP/1.1 belong to the connection. */
+  /** Ends requests by HTTP/2 and reads. The pool for other requests by HTTP/1.1 belongs to the connection. */
   close(): void {
-    for (const sessions of this.#retired) sessions.close()
-    this.#current?.sessions.close()
+    for (const { sessions, pool } of [
+      ...this.#retired,
+      ...(this.#current ? [this.#current] : []),
+    ]) {
+      sessions.close()
+      pool.destroy()
+    }
   }
 
   #connectionsOf({ origin, tls }: OpenedUpstream): Connections {
     const previous = this.#current
     if (previous?.tls === tls) return previous
     previous?.sessions.retire()
-    const retired = [...this.#retired, ...(previous ? [previous.sessions] : [])]
-    this.#retired = retired.filter(({ isEmpty }) => !isEmpty)
+    previous?.pool.close()
+    const retired = [...this.#retired, ...(previous ? [previous] : [])]
+    this.#retired = retired.filter(({ sessions, pool }) => !(sessions.isEmpty && pool.isEmpty))
     const sessions = new Http2Pool({ origin, tls, clock: this.#clock })
+    const pool = new ReadPool({ origin, tls, clock: this.#clock })
     const speaksHttp2 = origin.startsWith('https:')
-    this.#current = { tls, sessions, speaksHttp1: true, speaksHttp2, reads: 0 }
+    this.#current = { tls, sessions, pool, speaksHttp1: true, speaksHttp2, reads: 0 }
     return this.#current
   }
 }
@@ -196,15 +205,14 @@ const isShortRead = ({ method, body, isLongRunning }: UpstreamCall): boolean =>
   body === null && SAFE.has(method) && !isLongRunning
 
 /** null = not sent, as the server does not support HTTP/1.1. @throws UpstreamError */
-async function readOverHttp1(
-  open: OpenedUpstream,
+async function unlessHttp2Only(
   call: UpstreamCall,
   connections: Connections,
   clock: Clock,
 ): Promise<UpstreamAnswer | null> {
   connections.reads += 1
   try {
-    return await exchangeOverHttp1(open.forwards, call, clock, () => {
+    return await readOverHttp1(connections.pool, call, clock, () => {
       connections.reads -= 1
     })
   } catch (error) {

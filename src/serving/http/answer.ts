@@ -99,6 +99,18 @@ export const refusalCatalogue = <const Entries extends Readonly<Record<string, C
 /** The headers of every response. */
 export const COMMON_HEADERS: OutgoingHttpHeaders = { 'x-content-type-options': 'nosniff' }
 
+/**
+ * The headers of an answer with those of every response, in an object of its own.
+ *
+ * @param id of the request, which replaces an upstream's
+ */
+export const completeHeaders = (headers: OutgoingHttpHeaders, id: string): OutgoingHttpHeaders => ({
+  ...COMMON_HEADERS,
+  ...headers,
+  'audit-id': id,
+  'x-request-id': id,
+})
+
 /** Each metav1.StatusReason with its usual HTTP status code. */
 const STATUS_CODES = {
   BadRequest: 400,

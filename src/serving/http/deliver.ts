@@ -2,11 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { type Answer, BodyCut, COMMON_HEADERS } from './answer.ts'
+import { type Answer, BodyCut, completeHeaders } from './answer.ts'
 import { type ClosedBy, Delivery } from './delivery.ts'
 
 /** Options of deliver. */
 interface DeliverOptions {
+  /** ID of the request. */
+  readonly id: string
   readonly socket: Socket
   /** Whether the response must close its connection, even if the client would keep it alive. */
   readonly isEnding: () => boolean
@@ -19,7 +21,7 @@ interface DeliverOptions {
 export async function deliver(
   response: ServerResponse,
   answer: Answer,
-  { socket, isEnding, closedBy }: DeliverOptions,
+  { id, socket, isEnding, closedBy }: DeliverOptions,
 ): Promise<void> {
   const delivery = new Delivery(answer.ended, closedBy)
   delivery.follow(response)
@@ -29,7 +31,7 @@ export async function deliver(
   if (isLast && isUnread(request)) await discardBody(request, BEFORE_ANSWER)
   if (!request.complete) response.once('finish', () => void discardRest(request, socket))
   try {
-    send(response, answer, { isLast, delivery })
+    send(response, answer, { id, isLast, delivery })
   } catch (error) {
     delivery.end('unsendable')
     if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
@@ -44,19 +46,21 @@ export async function deliver(
 function send(
   response: ServerResponse,
   answer: Answer,
-  { isLast, delivery }: { readonly isLast: boolean; readonly delivery: Delivery },
+  {
+    id,
+    isLast,
+    delivery,
+  }: { readonly id: string; readonly isLast: boolean; readonly delivery: Delivery },
 ): void {
-  const { status, headers, body } = answer
+  const { status, body } = answer
   const isBuffered = Buffer.isBuffer(body)
   const { req: request } = response
   const keepAlive = !isLast && (request.complete || !awaitsContinue(request))
-  response.writeHead(status, {
-    ...COMMON_HEADERS,
-    ...headers,
-    // The content-length of a 304 would describe the body that the client has cached.
-    ...(isBuffered && status !== 304 ? { 'content-length': body.length } : {}),
-    ...(keepAlive ? {} : { connection: 'close' }),
-  })
+  const headers = completeHeaders(answer.headers, id)
+  // The content-length of a 304 would describe the body that the client has cached.
+  if (isBuffered && status !== 304) headers['content-length'] = body.length
+  if (!keepAlive) headers['connection'] = 'close'
+  response.writeHead(status, headers)
   if (isBuffered) response.end(body)
   else stream(body, response, delivery)
 }

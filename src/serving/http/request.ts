@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { clientAddress, plainAddress } from '../../domain/client-address.ts'
 import type { Cidr } from '../../domain/ip-address.ts'
+import { type EndSignal, EndSource } from '../../runtime/concurrency/end-signal.ts'
 import type { ClientCertificate, SecureContext } from '../tls/client-certificates.ts'
 import type { LimitedConnections } from './connection-limits.ts'
 import { awaitsContinue } from './deliver.ts'
@@ -29,9 +30,9 @@ export interface HttpRequest {
   /** To be called when the credential is valid: the connection counts as a caller's from then on. */
   readonly authenticated: () => void
   /** Aborts when the client disconnects before the response is complete. */
-  readonly gone: AbortSignal
+  readonly gone: EndSignal
   /** Aborts when no byte of the response is buffered any more: all were sent, or the client has disconnected. */
-  readonly ended: AbortSignal
+  readonly ended: EndSignal
   /** Number of bytes of the response that are written but still buffered here. */
   readonly unsent: () => number
 }
@@ -44,9 +45,6 @@ interface RequestSource extends Pick<HttpRequest, 'id' | 'by'> {
   readonly certificateOf: SecureContext['certificateOf']
   readonly connections: LimitedConnections
 }
-
-/** A constant abort reason: without one, each abort creates a DOMException with a stack. */
-const GONE = 'the client is gone, or has its answer'
 
 /**
  * A request as received. A class, because Node keeps what the getters of an object literal refer to: each such literal has
@@ -65,8 +63,8 @@ export class ReceivedRequest implements HttpRequest {
   readonly #response: ServerResponse
   readonly #certificateOf: SecureContext['certificateOf']
   readonly #connections: LimitedConnections
-  #gone: AbortController | null = null
-  #ended: AbortController | null = null
+  #gone: EndSignal | null = null
+  #ended: EndSignal | null = null
 
   constructor({
     id,
@@ -99,14 +97,14 @@ export class ReceivedRequest implements HttpRequest {
     return this.#certificateOf(this.#socket)
   }
 
-  get gone(): AbortSignal {
-    this.#gone ??= abortedAfter(this.#response, () => !this.#response.writableFinished)
-    return this.#gone.signal
+  get gone(): EndSignal {
+    this.#gone ??= endedAfter(this.#response, () => !this.#response.writableFinished)
+    return this.#gone
   }
 
-  get ended(): AbortSignal {
-    this.#ended ??= abortedAfter(this.#response, () => true)
-    return this.#ended.signal
+  get ended(): EndSignal {
+    this.#ended ??= endedAfter(this.#response, () => true)
+    return this.#ended
   }
 
   authenticated(): void {
@@ -118,15 +116,15 @@ export class ReceivedRequest implements HttpRequest {
   }
 }
 
-/** Aborts once the response is closed, if the condition holds then. */
-function abortedAfter(response: ServerResponse, condition: () => boolean): AbortController {
-  const controller = new AbortController()
+/** Ends once the response is closed, if the condition holds then. */
+function endedAfter(response: ServerResponse, condition: () => boolean): EndSignal {
+  const source = new EndSource()
   const closed = (): void => {
-    if (condition()) controller.abort(GONE)
+    if (condition()) source.end()
   }
   if (response.closed) closed()
   else response.once('close', closed)
-  return controller
+  return source
 }
 
 function bodyOf(

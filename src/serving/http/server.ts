@@ -156,12 +156,11 @@ function answerAll(
       ? Promise.resolve(handler.refused(call, HOSTLESS_RESPONSE))
       : handler.respond(call)
     answering
-      .then((given) => {
-        const identified = withId(given, id)
-        return isTunnel(identified)
-          ? openTunnel({ socket, head, response, stalledMs, closedBy }, identified)
-          : deliver(response, identified, { socket, isEnding, closedBy })
-      })
+      .then((given) =>
+        isTunnel(given)
+          ? openTunnel({ id, socket, head, response, stalledMs, closedBy }, given)
+          : deliver(response, given, { id, socket, isEnding, closedBy }),
+      )
       .catch((error: unknown) => {
         observer.unsent(error)
         socket.destroy()
@@ -202,12 +201,6 @@ function listenForRequests(
     })
   }
 }
-
-/** The response with the ID of its request, which replaces an upstream's. */
-const withId = (answer: Answer, id: string): Answer => ({
-  ...answer,
-  headers: { ...answer.headers, 'audit-id': id, 'x-request-id': id },
-})
 
 const NO_BYTES = Buffer.alloc(0)
 

@@ -2,7 +2,7 @@
 import { type ServerResponse, STATUS_CODES, validateHeaderValue } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { type Answer, COMMON_HEADERS } from './answer.ts'
+import { type Answer, completeHeaders } from './answer.ts'
 import { type ClosedBy, Delivery, type DeliveryEnd } from './delivery.ts'
 import { TunnelWriter } from './tunnel-writer.ts'
 
@@ -14,6 +14,8 @@ const HALF_CLOSED_MS = 5000
 
 /** The connection of a client after its request for an upgrade. */
 interface UpgradedConnection {
+  /** ID of the request. */
+  readonly id: string
   readonly socket: TLSSocket
   /** The bytes that the client has sent after the head of its request. */
   readonly head: Buffer
@@ -33,7 +35,7 @@ export type TunnelAnswer = Answer & { readonly body: Readable; readonly tunnel: 
  * @throws Error for an invalid header; body and tunnel are destroyed then
  */
 export function openTunnel(
-  { socket, head, response, stalledMs, closedBy }: UpgradedConnection,
+  { id, socket, head, response, stalledMs, closedBy }: UpgradedConnection,
   { headers, body, tunnel, ended }: TunnelAnswer,
 ): void {
   const delivery = new Delivery(ended, closedBy)
@@ -51,7 +53,7 @@ export function openTunnel(
   const stalled = (): void => close('clientStalled')
   const writer = new TunnelWriter(socket, { stalledMs, stalled })
   try {
-    const text = headOf({ ...COMMON_HEADERS, ...headers })
+    const text = headOf(completeHeaders(headers, id))
     response.detachSocket(socket)
     // The client may end its side and still receive.
     socket.allowHalfOpen = true

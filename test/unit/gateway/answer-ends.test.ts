@@ -11,6 +11,7 @@ import type { RequestObserver } from '../../../src/gateway/request-observer.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import type { Upstream } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { asAbortSignal } from '../../../src/runtime/concurrency/end-signal.ts'
 import { CONNECTION_LIMITS } from '../../../src/serving/http/connection-limits.ts'
 import { eventually } from '../../support/eventually.ts'
 import { memoryLog } from '../../support/memory-log.ts'
@@ -139,7 +140,11 @@ describe('the end of a streamed answer', () => {
 
   test('a client that leaves before its answer has gone', async () => {
     const { connect, seen } = await gatewayWith(({ signal }) =>
-      once(signal, 'abort').then(() => ({ status: 200, headers: {}, body: Readable.from([]) })),
+      once(asAbortSignal(signal), 'abort').then(() => ({
+        status: 200,
+        headers: {},
+        body: Readable.from([]),
+      })),
     )
     const socket = await connect()
     socket.write(head('GET', MAPS, []))

@@ -16,6 +16,7 @@ import {
   type UpstreamCall,
   UpstreamUnavailable,
 } from '../../../src/kube/proxy/types.ts'
+import { asAbortSignal } from '../../../src/runtime/concurrency/end-signal.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../support/key-builder.ts'
 import { manualClock } from '../../support/manual-clock.ts'
@@ -60,7 +61,7 @@ function apiServer(act: (call: UpstreamCall) => Promise<void> | void, isDeaf: bo
   }
   const answerTo: Upstream['send'] = async (call) => {
     const { body, signal, method, path, impersonation } = call
-    const ended = once(signal, 'abort').then(() => {
+    const ended = once(asAbortSignal(signal), 'abort').then(() => {
       throw new UpstreamUnavailable('unprocessed', 'ended')
     })
     ended.catch(() => undefined)

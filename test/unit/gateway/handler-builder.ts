@@ -22,6 +22,7 @@ import {
 import { gatewayRouteOf } from '../../../src/gateway/targets/routes.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { asAbortSignal } from '../../../src/runtime/concurrency/end-signal.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
 import type { PublicPage } from '../../../src/serving/http/pages.ts'
 import type { RequestHandler, ServerHandler } from '../../../src/serving/http/server.ts'
@@ -158,7 +159,7 @@ export async function gateway(
     if (path === ENDING) {
       hasEnded = true
       inFlight.look(null)
-      signal.throwIfAborted()
+      asAbortSignal(signal).throwIfAborted()
       throw new UpstreamUnavailable('unprocessed', 'ended')
     }
     const text = `${String(impersonation?.['impersonate-user'])} asks for ${path}`

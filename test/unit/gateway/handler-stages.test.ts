@@ -10,7 +10,11 @@ import { accessLog } from '../../../src/gateway/access-log.ts'
 import type { RecordResult } from '../../../src/gateway/activity/recorder.ts'
 import { answerMetrics } from '../../../src/gateway/answer-metrics.ts'
 import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
-import { ArrivedBody, type Upstream, type UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
+import {
+  ArrivedAnswer,
+  type Upstream,
+  type UpstreamHeaders,
+} from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/request.ts'
 import { t0, viewOf } from '../../support/key-builder.ts'
@@ -49,12 +53,11 @@ function handlerWith({ scope, noted = 'later', isKnown = true, upstream = () => 
   const verbs: string[] = []
   const send: Upstream['send'] = async ({ headers }) => {
     trace.push('forwarded')
-    const { status, headers: answered, body } = upstream(headers)
-    return {
-      status,
-      headers: answered as UpstreamHeaders,
-      body: Buffer.isBuffer(body) ? Readable.from([body]) : body,
-    }
+    const { status, headers: given, body } = upstream(headers)
+    const answered = given as UpstreamHeaders
+    return Buffer.isBuffer(body)
+      ? new ArrivedAnswer(status, answered, body)
+      : { status, headers: answered, body }
   }
   const handle = handlerFor(caller, send, {
     scopeContext: () => (isKnown ? { projectNamespacePrefix: 'p-', roleRules: () => [] } : null),
@@ -229,7 +232,7 @@ describe('a request that may create needs the verb create as well (11.6; threats
 
 describe.each([
   { form: 'a stream', bodyOf: (bytes: Buffer) => Readable.from([bytes]) },
-  { form: 'bytes that came with its head', bodyOf: (bytes: Buffer) => new ArrivedBody(bytes) },
+  { form: 'bytes that came with its head', bodyOf: (bytes: Buffer) => bytes },
 ])('a self review whose answer is $form (11.3)', ({ bodyOf }) => {
   const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
   const answered =

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { asAbortSignal } from '../../../src/runtime/concurrency/end-signal.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import { eventually } from '../../support/eventually.ts'
 import { CONFIGS, KEYS, MAPS, TOKENS, createStage } from './ended-key-stage.ts'
@@ -149,7 +150,7 @@ describe('a request without a response yet', () => {
     let ended = 0
     const { begin, end, counted, underWay } = createStage({
       act: async ({ signal }) => {
-        await once(signal, 'abort')
+        await once(asAbortSignal(signal), 'abort')
         ended += 1
       },
     })

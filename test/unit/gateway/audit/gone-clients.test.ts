@@ -8,6 +8,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { CALLER, managementOf, NO_TARGETS, serverHandlerFor } from '../handler-builder.ts'
 import { served } from '../listening-server.ts'
+import { asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 import { memoryAudit } from './memory-audit.ts'
 
 /** A body without an end, which fails with its request. */
@@ -29,7 +30,7 @@ async function eventsAfterLeaving(path: string, headers: readonly string[] = [])
   const answered: (EndlessBody | PassThrough)[] = []
   const upstream: Upstream = {
     send: async ({ signal }) => {
-      const body = new EndlessBody(signal)
+      const body = new EndlessBody(asAbortSignal(signal))
       answered.push(body)
       return { status: 200, headers: { 'content-type': 'application/json' }, body }
     },
@@ -46,7 +47,7 @@ async function eventsAfterLeaving(path: string, headers: readonly string[] = [])
   const { connect } = await served({
     ...handler,
     respond: (http) => {
-      http.gone.addEventListener('abort', () => (isGone = true))
+      http.gone.addEventListener('abort', () => (isGone = true), { once: true })
       return handler.respond(http)
     },
   })

@@ -31,7 +31,8 @@ function bodyGateway(level: string, pieces: readonly string[], headers = {}) {
     CALLER,
     async ({ body, headers: sent }) => {
       accepted.push(String(sent['accept']), String(sent['accept-encoding']))
-      if (body instanceof Readable) for await (const piece of body) read.push(String(piece))
+      for await (const piece of body instanceof Readable ? body : [body ?? ''])
+        read.push(String(piece))
       const answer = Readable.from(pieces.map((piece) => Buffer.from(piece)))
       return {
         status: 200,

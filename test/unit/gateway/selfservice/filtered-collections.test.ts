@@ -18,6 +18,7 @@ import {
   createMaxInFlight,
 } from '../../../../src/gateway/streams/max-in-flight.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
+import { asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
@@ -87,7 +88,7 @@ function asking({
     limits,
     reservation: buffer.holding(key),
     clock: manualClock(t0),
-    signal: call.gone,
+    signal: asAbortSignal(call.gone),
     still: async () => caller,
   }
 }

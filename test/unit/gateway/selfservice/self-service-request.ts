@@ -20,6 +20,7 @@ import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { callTo } from '../request-builder.ts'
+import { asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 import { MARKS, callers, owner } from './key-objects.ts'
 
 /** A quota that is never exceeded. */
@@ -77,7 +78,7 @@ export function exchangeOf(
     limits: createMaxInFlight(() => undefined),
     reservation: createResponseBuffer(64 * 1024 ** 2, () => undefined).holding('ada'),
     clock: manualClock(t0),
-    signal: call.gone,
+    signal: asAbortSignal(call.gone),
     still: still ?? (async () => caller),
   }
 }

@@ -11,6 +11,7 @@ import {
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.ts'
 import { callTo } from '../request-builder.ts'
+import { asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 
 const MEBIBYTE = 1024 ** 2
 const buffered = () => createResponseBuffer(64 * MEBIBYTE, () => undefined)
@@ -42,7 +43,7 @@ function watching({ buffer = buffered(), caller = 'ada', unsent = () => 0 }: Opt
     clock,
     reservation: buffer.holding(caller),
     caller: { key, identity: { user: caller, groups: [] }, scope: null, expiresMs: null },
-    signal: call.gone,
+    signal: asAbortSignal(call.gone),
   }
   const tell = (event: JsonMap): Buffer => Buffer.from(`${JSON.stringify(event)}\n`)
   const lines = eventsThrough(parts, upstream, tell, (error) => void events.destroy(error))

@@ -11,6 +11,7 @@ import {
 import { AddressRefused } from '../../../../src/runtime/address-guard.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { call } from '../../kube/proxy/upstream-server.ts'
+import { asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 
 const MINUTE_MS = 60_000
 
@@ -25,7 +26,7 @@ function start(open?: () => Promise<Upstream>) {
       if (path === '/fails') throw new UpstreamUnavailable('unprocessed', 'no answer')
       if (path === '/version' && answerProbe !== null)
         await new Promise<void>((resolve) => (answerProbe = resolve))
-      signal.throwIfAborted()
+      asAbortSignal(signal).throwIfAborted()
       return { status: 200, headers: {}, body }
     },
     upgrade: async () => ({ status: 101, headers: {}, socket: new PassThrough() }),

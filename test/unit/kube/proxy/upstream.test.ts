@@ -197,6 +197,29 @@ describe('an upstream refuses headers that its callers must not pass on (A1, A2,
     )
   })
 
+  test('an impersonation that changes after it has passed is checked again (A3)', () => {
+    const impersonation = { ...ANN }
+    const send = () => headersToSend({ headers: {}, impersonation }, {})
+    expect(send()).toMatchObject({ 'impersonate-user': 'ann' })
+    Object.assign(impersonation, { 'impersonate-user': ' ' })
+    expect(send).toThrow(/names a user/)
+  })
+
+  test('a forbidden header after any number of others (A2)', () => {
+    const send = (name: string) =>
+      headersToSend({ headers: { [name]: 'x' }, impersonation: ANN }, {})
+    for (let at = 0; at < 500; at += 1) expect(send(`x-${at}`)).toMatchObject({ [`x-${at}`]: 'x' })
+    for (let tries = 0; tries < 2; tries += 1)
+      expect(() => send('impersonate-uid')).toThrow(/must not be passed on/)
+  })
+
+  test('another credential of the same names has its own headers', () => {
+    for (const token of ['one', 'two'])
+      expect(
+        headersToSend({ headers: {}, impersonation: ANN }, { Authorization: token }),
+      ).toMatchObject({ authorization: token })
+  })
+
   test('our own headers are added, with lower-case names', () => {
     const headers = { accept: 'a' }
     expect(headersToSend({ headers, impersonation: null }, { Authorization: 'Bearer x' })).toEqual({

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { ReceivedBody } from '../../../../src/kube/proxy/received-body.ts'
+import { asAbortSignal, type EndSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { served } from '../../gateway/listening-server.ts'
 
@@ -101,7 +102,7 @@ test.each([
   { name: 'is for a client that has left', isGone: true },
 ])('a body that $name is destroyed, and the connection ends', async ({ isGone }) => {
   const body = new Readable({ read: () => undefined })
-  const asked = Promise.withResolvers<AbortSignal>()
+  const asked = Promise.withResolvers<EndSignal>()
   const answered = Promise.withResolvers<undefined>()
   const { connect: open } = await served(async ({ gone }) => {
     asked.resolve(gone)
@@ -115,7 +116,7 @@ test.each([
   const closed = once(socket, 'close')
   if (isGone) {
     socket.destroy()
-    await once(gone, 'abort')
+    await once(asAbortSignal(gone), 'abort')
   } else body.destroy()
   const isDestroyed = once(body, 'close')
   answered.resolve(undefined)

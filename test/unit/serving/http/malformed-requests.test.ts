@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import type { ConnectionOptions } from 'node:tls'
 import { describe, expect, test } from 'vitest'
+import type { EndSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../../../../src/serving/http/malformed-requests.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
@@ -148,7 +149,7 @@ describe('a malformed request after another one', () => {
     { name: 'the body of a request', rest: chunked('zz\r\n') },
   ])('gets no response in the place of a first one that is still open: $name', async ({ rest }) => {
     const held = Promise.withResolvers<Answer>()
-    const gone: AbortSignal[] = []
+    const gone: EndSignal[] = []
     const { say } = await served((call) => {
       gone.push(call.gone)
       return held.promise

@@ -1,0 +1,114 @@
+// The connections to one server for reads by HTTP/1.1. A read takes one that is free, else it opens one.
+import type { Socket } from 'node:net'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Tls } from '../../client/kubeconfig.ts'
+import { buildConnector } from '../../client/undici.ts'
+import { ReadConnection, type ReadHandler, type ReadRequest } from './read-connection.ts'
+
+/** The API server closes idle connections after 90 s. They are closed earlier here, so that none breaks a read. */
+const IDLE_MS = 60_000
+
+/** Options of a pool. */
+interface ReadPoolOptions {
+  /** Scheme, host and port. */
+  readonly origin: string
+  readonly tls: Tls
+  readonly clock: Clock
+}
+
+/** A connection that is free. */
+interface Idle {
+  readonly connection: ReadConnection
+  readonly sinceMs: number
+}
+
+/** Connections to one server. */
+export class ReadPool {
+  readonly #origin: URL
+  readonly #connect: ReturnType<typeof buildConnector>
+  readonly #clock: Clock
+  readonly #all = new Set<ReadConnection>()
+  /** The one that was used last is last: the others close when few are needed. */
+  #idle: Idle[] = []
+  #isClosing = false
+  #stopTimer: () => void = () => undefined
+
+  constructor({ origin, tls, clock }: ReadPoolOptions) {
+    this.#origin = new URL(origin)
+    const options = { ...tls, allowH2: false, keepAlive: true, keepAliveInitialDelay: 30_000 }
+    this.#connect = buildConnector(options as Parameters<typeof buildConnector>[0])
+    this.#clock = clock
+  }
+
+  /** Whether there is no connection. */
+  get isEmpty(): boolean {
+    return this.#all.size === 0
+  }
+
+  /** Sends a read. Without a connection `onResponseError` is called, and `onRequestStart` is not. */
+  dispatch(request: ReadRequest, handler: ReadHandler): void {
+    const free = this.#idle.pop()
+    if (free !== undefined) free.connection.send(request, handler)
+    else this.#open(request, handler)
+  }
+
+  /** Accepts no more reads; those under way finish. */
+  close(): void {
+    this.#isClosing = true
+    this.#stopTimer()
+    for (const { connection } of this.#idle.splice(0)) connection.close()
+  }
+
+  /** Ends all. */
+  destroy(): void {
+    this.close()
+    for (const connection of this.#all) connection.close()
+  }
+
+  #open(request: ReadRequest, handler: ReadHandler): void {
+    const { protocol, host, hostname, port } = this.#origin
+    const target = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
+    this.#connect(target as never, (...[error, socket]) => {
+      if (error === null) this.#add(socket, host).send(request, handler)
+      else handler.onResponseError(NOT_SENT, error)
+    })
+  }
+
+  #add(socket: Socket, host: string): ReadConnection {
+    const connection = new ReadConnection(socket, host, {
+      free: (one) => this.#free(one),
+      closed: (one) => {
+        this.#all.delete(one)
+        this.#idle = this.#idle.filter((idle) => idle.connection !== one)
+      },
+    })
+    this.#all.add(connection)
+    return connection
+  }
+
+  #free(connection: ReadConnection): void {
+    if (this.#isClosing) return connection.close()
+    if (this.#idle.length === 0) this.#closeLater(IDLE_MS)
+    this.#idle.push({ connection, sinceMs: this.#clock.monotonicMs() })
+  }
+
+  #closeLater(afterMs: number): void {
+    this.#stopTimer()
+    this.#stopTimer = this.#clock.schedule(afterMs, () => {
+      const endedMs = this.#clock.monotonicMs() - IDLE_MS
+      for (const { connection, sinceMs } of this.#idle) if (sinceMs <= endedMs) connection.close()
+      const [eldest] = this.#idle
+      if (eldest !== undefined) this.#closeLater(eldest.sinceMs - endedMs)
+    })
+  }
+}
+
+/** Of a request that was not sent. */
+const NOT_SENT = {
+  aborted: false,
+  paused: false,
+  reason: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+}
