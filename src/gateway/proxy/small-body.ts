@@ -1,12 +1,12 @@
 // A small body of a request, which is read before anything is sent (contract 13.3): it can be sent again after a refused
 // credential, and one that breaks off never reaches the API server. Most writes have one.
-import type { ForwardedCall } from './forward.ts'
+import type { HttpRequest } from '../../serving/http/request.ts'
 
 /** Bytes of a body that is held: a quarter of what the socket buffers anyway. */
 const MOST_BYTES = 16_384
 
 /** Whether there is a body, small by its length. One that waits for `100 Continue`, or comes in chunks, is not. */
-export function isSmallBody({ headers }: Pick<ForwardedCall, 'headers'>): boolean {
+export function isSmallBody({ headers }: Pick<HttpRequest, 'headers'>): boolean {
   const { expect, 'content-length': length, 'transfer-encoding': encoding } = headers
   if (expect !== undefined || encoding !== undefined) return false
   const bytes = Number(length ?? 0)
@@ -14,7 +14,7 @@ export function isSmallBody({ headers }: Pick<ForwardedCall, 'headers'>): boolea
 }
 
 /** Reads a small body. `brokenOff` = its client is gone. */
-export function smallBody({ body }: Pick<ForwardedCall, 'body'>): Promise<Buffer | 'brokenOff'> {
+export function smallBody({ body }: Pick<HttpRequest, 'body'>): Promise<Buffer | 'brokenOff'> {
   const { promise, resolve } = Promise.withResolvers<Buffer | 'brokenOff'>()
   const pieces: Buffer[] = []
   const breakOff = (): void => resolve('brokenOff')

@@ -124,10 +124,10 @@ export class InFlightRequests {
     this.#byKey.set(uid, entries.add(entry))
     this.#setDeadline(uid, nextCheckMs(caller))
     // The key may have changed after the caller was authenticated: no later event would report that.
-    const now = this.#currentCaller(entry)
+    const current = this.#currentCaller(entry)
     // One that has ended is cut once its caller holds this entry.
-    if (now instanceof Promise || !now.ok)
-      void Promise.resolve(now).then((found) => this.#reauthenticated(entry, found))
+    if (current instanceof Promise || !current.ok)
+      void Promise.resolve(current).then((found) => this.#reauthenticated(entry, found))
     return {
       flows: (kind, cut, mayComplete = false) => {
         entry.stream = { kind, cut, mayComplete }

@@ -301,7 +301,7 @@ describe('a caller is reauthenticated by name and uid of its key, without the se
       key('b', {}, {}, 1),
     )
     const [a1, b1] = await Promise.all(
-      ['a', 'b'].map((name) => stage.callers.authenticate(secretOf(name))),
+      ['a', 'b'].map(async (name) => stage.callers.authenticate(secretOf(name))),
     )
     if (!a1?.ok || !b1?.ok) throw new Error('the keys do not authenticate')
     stage.index.store.put(key('owner', { disabled: true }, at(2)))

@@ -11,7 +11,7 @@ interface AnswerSink {
 
 /** Largest head, as by HTTP/2; and largest trailers. */
 const LONGEST_HEAD = 65_536
-/** The size of a chunk, without extensions: nobody writes them, and readers differ in what may be in one. */
+/** The size of a chunk, without extensions: servers write none, and readers differ in what may be in one. */
 const SIZE = /^[0-9a-fA-F]{1,12}$/
 const LONGEST_SIZE = 12
 const FRAMING = ['content-length', 'transfer-encoding'] as const
@@ -94,7 +94,7 @@ export class AnswerParser {
   #step(): boolean {
     switch (this.#next) {
       case 'nothing':
-        if (this.#rest.length > 0) throw new MalformedAnswer('bytes came that nobody has asked for')
+        if (this.#rest.length > 0) throw new MalformedAnswer('bytes came without a request')
         return false
       case 'head':
         return this.#stepHead()

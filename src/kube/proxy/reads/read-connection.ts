@@ -6,7 +6,7 @@ import type { UpstreamHeaders } from '../types.ts'
 import { AnswerParser } from './answer-parser.ts'
 
 /** A read. Its headers are checked by headersToSend. */
-export interface ReadRequest {
+export interface ReadCall {
   readonly method: string
   /** Path and query. */
   readonly path: string
@@ -62,7 +62,7 @@ export class ReadConnection implements Dispatcher.DispatchController {
   }
 
   /** Sends a request; nothing else is under way. */
-  send(request: ReadRequest, handler: ReadHandler): void {
+  send(request: ReadCall, handler: ReadHandler): void {
     this.#handler = handler
     this.#isPaused = false
     this.#isSent = false
@@ -146,7 +146,7 @@ export class ReadConnection implements Dispatcher.DispatchController {
 }
 
 /** The head of a request; null = it can't be sent. */
-function headOf({ method, path, headers }: ReadRequest, host: string): string | null {
+function headOf({ method, path, headers }: ReadCall, host: string): string | null {
   if (!PATH.test(path)) return null
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
   for (const name of Object.keys(headers))

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Tls } from '../../client/kubeconfig.ts'
 import { buildConnector } from '../../client/undici.ts'
-import { ReadConnection, type ReadHandler, type ReadRequest } from './read-connection.ts'
+import { ReadConnection, type ReadHandler, type ReadCall } from './read-connection.ts'
 
 /** The API server closes idle connections after 90 s. They are closed earlier here, so that none breaks a read. */
 const IDLE_MS = 60_000
@@ -31,12 +31,13 @@ export class ReadPool {
   /** The one that was used last is last: the others close when few are needed. */
   #idle: Idle[] = []
   #isClosing = false
+  #isDestroyed = false
   #stopTimer: () => void = () => undefined
 
   constructor({ origin, tls, clock }: ReadPoolOptions) {
     this.#origin = new URL(origin)
     const options = { ...tls, allowH2: false, keepAlive: true, keepAliveInitialDelay: 30_000 }
-    this.#connect = buildConnector(options as Parameters<typeof buildConnector>[0])
+    this.#connect = buildConnector(options)
     this.#clock = clock
   }
 
@@ -46,7 +47,7 @@ export class ReadPool {
   }
 
   /** Sends a read. Without a connection `onResponseError` is called, and `onRequestStart` is not. */
-  dispatch(request: ReadRequest, handler: ReadHandler): void {
+  dispatch(request: ReadCall, handler: ReadHandler): void {
     const free = this.#idle.pop()
     if (free !== undefined) free.connection.send(request, handler)
     else this.#open(request, handler)
@@ -61,16 +62,19 @@ export class ReadPool {
 
   /** Ends all. */
   destroy(): void {
+    this.#isDestroyed = true
     this.close()
     for (const connection of this.#all) connection.close()
   }
 
-  #open(request: ReadRequest, handler: ReadHandler): void {
+  #open(request: ReadCall, handler: ReadHandler): void {
     const { protocol, host, hostname, port } = this.#origin
     const target = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
-    this.#connect(target as never, (...[error, socket]) => {
-      if (error === null) this.#add(socket, host).send(request, handler)
-      else handler.onResponseError(NOT_SENT, error)
+    this.#connect(target, (...[error, socket]) => {
+      if (error !== null) return handler.onResponseError(NOT_SENT, error)
+      if (!this.#isDestroyed) return this.#add(socket, host).send(request, handler)
+      socket.destroy()
+      handler.onResponseError(NOT_SENT, new Error('the connections are closed'))
     })
   }
 

@@ -47,7 +47,7 @@ test('forged tokens beyond the limit are answered with 429 (9.2, 13.3; threats D
   const reasons: (string | null)[] = []
   const authenticate = createAuthentication(direct, TOKEN_ANSWERS, (reason) => reasons.push(reason))
   const results = await Promise.all(
-    forged.map((text) => authenticate({ rawHeaders: ['Authorization', `Bearer ${text}`] })),
+    forged.map(async (text) => authenticate({ rawHeaders: ['Authorization', `Bearer ${text}`] })),
   )
   expect(counted(reasons)).toEqual({
     signature: MOST_SIGNATURE_CHECKS,

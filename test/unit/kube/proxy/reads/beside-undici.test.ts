@@ -62,7 +62,7 @@ function oursOf(text: string): string | null {
   try {
     parser.feed(Buffer.from(text, 'latin1'))
   } catch {
-    // What came before may be a complete answer, which its reader has.
+    // The bytes before may be a complete answer, and were passed on.
   }
   return isComplete ? `${status} ${body}` : null
 }

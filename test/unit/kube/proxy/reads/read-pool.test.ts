@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { ReadPool } from '../../../../../src/kube/proxy/reads/read-pool.ts'
-import type { ReadRequest } from '../../../../../src/kube/proxy/reads/read-connection.ts'
+import type { ReadCall } from '../../../../../src/kube/proxy/reads/read-connection.ts'
 import { eventuallyPasses } from '../../../../support/eventually.ts'
 import { t0 } from '../../../../support/key-builder.ts'
 import { manualClock } from '../../../../support/manual-clock.ts'
@@ -38,7 +38,7 @@ async function serving(answer: (path: string, nth: number) => string | null) {
 }
 
 /** The status and body of an answer, or the message of its error. */
-function read(pool: ReadPool, parts: Partial<ReadRequest> = {}): Promise<string> {
+function read(pool: ReadPool, parts: Partial<ReadCall> = {}): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let said = ''
   pool.dispatch(
@@ -75,7 +75,7 @@ test('reads one after the other share a connection, and reads at the same time d
 // biome-ignore format: a table
 test.each([
   { name: 'that closes', first: `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok`, says: '200 ok' },
-  { name: 'with bytes that nobody has asked for', first: `${OK}HTTP/1.1 200 OK\r\n`, says: '200 ok' },
+  { name: 'with bytes after its end', first: `${OK}HTTP/1.1 200 OK\r\n`, says: '200 ok' },
   { name: 'by HTTP/1.0', first: 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', says: '200 ok' },
   { name: 'that is malformed', first: 'HTTP/1.1 200 OK\r\n\r\n', says: 'the answer has no length, or more than one' },
 ])('a connection after an answer $name serves no other', async ({ first, says }) => {
