@@ -44,7 +44,7 @@ export class AnswerParser {
 
   /** Whether bytes would be unasked for. */
   get isIdle(): boolean {
-    return this.#next === 'nothing' && this.#rest.length === 0
+    return this.#next === 'nothing' && this.#rest.length === 0 && this.#pieces.length === 0
   }
 
   /** A request was sent: its answer is read next. @param isHead whether by HEAD */

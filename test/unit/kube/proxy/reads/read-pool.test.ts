@@ -8,6 +8,8 @@ import { eventuallyPasses } from '../../../../support/eventually.ts'
 import { t0 } from '../../../../support/key-builder.ts'
 import { manualClock } from '../../../../support/manual-clock.ts'
 
+type ReadController = Parameters<Parameters<ReadPool['dispatch']>[1]['onResponseData']>[0]
+
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const SOON = { withinMs: 10_000 }
 
@@ -134,6 +136,35 @@ test.each([
   const { pool, requests, sockets } = await serving(() => OK)
   expect(await read(pool, parts)).toContain('cannot be sent')
   expect(requests).toEqual([])
+  expect(await read(pool)).toBe('200 ok')
+  expect(sockets).toHaveLength(1)
+})
+
+test('a reader that had enough with the last piece does not hold the next read on its connection', async () => {
+  const { pool, sockets } = await serving(() => OK)
+  const paused = Promise.withResolvers<undefined>()
+  let late: ReadController | null = null
+  pool.dispatch(
+    { method: 'GET', path: '/', headers: {} },
+    {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: (controller) => {
+        late = controller
+        controller.pause()
+      },
+      onResponseEnd: () => paused.resolve(undefined),
+      onResponseError: (_, error) => paused.reject(error),
+    },
+  )
+  await paused.promise
+  const answer = read(pool)
+  // What it does now concerns no request of another.
+  const former = late as ReadController | null
+  former?.pause()
+  former?.resume()
+  former?.abort(new Error('late'))
+  expect(await answer).toBe('200 ok')
   expect(await read(pool)).toBe('200 ok')
   expect(sockets).toHaveLength(1)
 })
