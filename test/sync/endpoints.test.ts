@@ -161,10 +161,13 @@ test.concurrent('labels and annotations of the host flow back where the virtual 
 
 describe.concurrent('deletion', () => {
   test('of the virtual Endpoints deletes those of the host (18.3)', async () => {
+    const onHost = hostRef(at('deleted'))
     await standing('deleted', '10.1.5.1')
+    // Each kind is synced by itself: the Service may come a moment after the Endpoints.
+    const { metadata } = await host.shows(SERVICES, onHost, { metadata: { name: onHost.name } })
     await virtual.remove(ENDPOINTS, at('deleted'))
-    await host.gone(ENDPOINTS, hostRef(at('deleted')))
-    await host.get(SERVICES, hostRef(at('deleted')))
+    await host.gone(ENDPOINTS, onHost)
+    expect((await host.get(SERVICES, onHost)).metadata.uid).toBe(metadata.uid)
   })
 
   test('of the virtual Service deletes both on the host (18.1, 18.3)', async () => {
