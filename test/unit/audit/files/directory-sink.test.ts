@@ -255,31 +255,38 @@ describe('a file that others take away (22.1)', () => {
   const LARGE = Array.from({ length: 32 }, (_, place) => `${place} `.padEnd(1024 * 1024, 'x'))
   const TOTAL = LARGE.length * (1024 * 1024 + 1)
 
-  /** Does the deed while the lines are written. */
-  async function amidst(file: string, appending: Promise<number>, deed: () => void): Promise<void> {
-    const deadlineMs = performance.now() + 5000
-    while (statSync(file).size === 0 && performance.now() < deadlineMs)
-      await new Promise((resolve) => setImmediate(resolve))
-    const { size } = statSync(file)
-    deed()
-    expect(size).toBeGreaterThan(0)
-    expect(size).toBeLessThan(TOTAL)
-    expect(await appending).toBe(LARGE.length)
+  const MOST_TRIES = 10
+
+  /** Does the deed while the lines are written. Where a busy machine has written all of them before, once more in another folder. */
+  async function amidst(deed: (file: string) => void) {
+    for (let tries = 1; ; tries += 1) {
+      const { path, sink } = sinkIn()
+      await sink.open()
+      const file = join(path, 'audit.log')
+      const appending = sink.append(LARGE)
+      const deadlineMs = performance.now() + 5000
+      while (statSync(file).size === 0 && performance.now() < deadlineMs)
+        await new Promise((resolve) => setImmediate(resolve))
+      const { size } = statSync(file)
+      if (size === TOTAL && tries < MOST_TRIES) {
+        await appending
+        continue
+      }
+      deed(file)
+      expect(size).toBeGreaterThan(0)
+      expect(size).toBeLessThan(TOTAL)
+      expect(await appending).toBe(LARGE.length)
+      return { path, sink, file }
+    }
   }
 
   test('has the lines again when it is removed while they are written', async () => {
-    const { path, sink } = sinkIn()
-    await sink.open()
-    const file = join(path, 'audit.log')
-    await amidst(file, sink.append(LARGE), () => rmSync(file))
+    const { path } = await amidst((file) => rmSync(file))
     expect((await log(path)) === LARGE.map((line) => `${line}\n`).join('')).toBe(true)
   })
 
   test('has them once when it is renamed while they are written', async () => {
-    const { path, sink } = sinkIn()
-    await sink.open()
-    const file = join(path, 'audit.log')
-    await amidst(file, sink.append(LARGE), () => renameSync(file, `${file}.1`))
+    const { path, sink, file } = await amidst((written) => renameSync(written, `${written}.1`))
     expect((await stat(`${file}.1`)).size).toBe(TOTAL)
     await sink.append(['next'])
     expect(await log(path)).toBe('next\n')

@@ -1,22 +1,16 @@
 // A batch of an agent takes many turns of the event loop, each a short one (contract 23.1).
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { eventListOf } from '../../../../src/domain/audit/event-list.ts'
 import { auditEvent } from '../../../support/audit-event-builder.ts'
+import { inOwnThread } from '../../../support/own-thread.ts'
 import { batchOf, eventsOf } from './agent-centre.ts'
 import type { MeasuredTurns, TurnsMeasure } from './agent-turns-worker.ts'
 
 /** Times as long as the parsing of a million bytes a turn may take. */
 const MOST = 3
 
-async function measuredTurns(workerData: TurnsMeasure): Promise<MeasuredTurns> {
-  await using worker = new Worker(new URL('./agent-turns-worker.ts', import.meta.url), {
-    workerData,
-  })
-  const [measured] = (await once(worker, 'message')) as [MeasuredTurns]
-  return measured
-}
+const measuredTurns = (measure: TurnsMeasure): Promise<MeasuredTurns> =>
+  inOwnThread(new URL('./agent-turns-worker.ts', import.meta.url), measure)
 
 describe('the event loop (23.1)', () => {
   const million = (unit: string): string => unit.repeat(Math.floor(1_000_000 / unit.length))

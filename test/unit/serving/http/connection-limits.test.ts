@@ -30,18 +30,22 @@ const BODIES: Readonly<Record<string, () => Readable>> = {
 function streamingHandler(): {
   readonly respond: RequestHandler
   readonly streams: readonly Readable[]
+  /** How many answers are over for the server: their clients have them a moment before. */
+  readonly ended: () => number
 } {
   const streams: Readable[] = []
+  let ended = 0
   const respond: RequestHandler = async (call) => {
     const { target } = call
     if (target !== '/stranger') call.authenticated()
     if (target === '/never') return new Promise(() => undefined)
     const body = BODIES[target]?.()
-    if (!body) return { status: 401, headers: {}, body: Buffer.from('no') }
+    if (!body)
+      return { status: 401, headers: {}, body: Buffer.from('no'), ended: () => void (ended += 1) }
     streams.push(body)
     return { status: 200, headers: {}, body }
   }
-  return { respond, streams }
+  return { respond, streams, ended: () => ended }
 }
 
 /** A client connection, with the text received so far. */
@@ -153,13 +157,18 @@ describe('a server near its limit of eight connections', () => {
   })
 
   test('closes only those on which no credential was valid, while callers are few', async () => {
-    const server = await served(streamingHandler().respond, FEW)
+    const { respond, ended } = streamingHandler()
+    const server = await served(respond, FEW)
     const callers = [await client(server), await client(server)]
     // Their first request is refused, as with a key that is known a moment later.
     for (const { ask } of callers) await ask('/stranger')
     for (const { ask } of callers) await ask('/')
     const strangers = Array.from({ length: 4 }, () => client(server))
-    for (const stranger of strangers) await (await stranger).ask('/stranger')
+    for (const [at, stranger] of strangers.entries()) {
+      // A connection is idle once its answer is over, and closed only then.
+      await eventually('all answers are over', () => ended() === 4 + at || undefined, SOON)
+      await (await stranger).ask('/stranger')
+    }
     for (const stranger of strangers.slice(0, 3)) await closed('an idle stranger', await stranger)
     for (let more = 0; more < 20; more += 1) await (await client(server)).ask('/stranger')
     for (const { ask } of callers) await ask('/')
