@@ -22,6 +22,9 @@ export interface AddressRanges {
   readonly denied: readonly Cidr[]
 }
 
+/** The host of a URL as sockets take it: an IPv6 address without its brackets. */
+export const withoutBrackets = (hostname: string): string => hostname.replace(/^\[|\]$/g, '')
+
 const CIDR = /^([^/]+)\/(0|[1-9]\d{0,2})$/
 
 /**

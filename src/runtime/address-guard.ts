@@ -2,6 +2,7 @@
 // is checked on the addresses that it then uses.
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
+import { withoutBrackets } from '../domain/ip-address.ts'
 
 /** Checks the addresses of a server. */
 export interface AddressGuard {
@@ -51,7 +52,7 @@ export function createAddressGuard(
   }
   return {
     checkHost: (host) => {
-      const bare = host.replace(/^\[|\]$/g, '')
+      const bare = withoutBrackets(host)
       const refusal = isIP(bare) === 0 ? null : refusalOf(bare)
       if (refusal) throw refusal
     },

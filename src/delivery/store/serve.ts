@@ -72,8 +72,11 @@ async function serveSettings(settings: StoreSettings | null, options: StoreServi
       await reported(null, options)
       return ended(signal)
     }
-    for (; !signal.aborted; await sleep(clock, settings.intervalMs, signal))
+    // It stays said: others may edit the ConfigMap, or touch the Secret with the settings.
+    while (!signal.aborted) {
       await reported(status, options)
+      await sleep(clock, settings.intervalMs, signal)
+    }
     return
   }
   const { address, token, namespace, skipsVerification } = settings

@@ -1,5 +1,5 @@
 // The setting `audit.dataStoreEndpoint`: a URL that names the database of the audit log (contract 22.3).
-import { isWithin, parseCidr, parseIpAddress, type Cidr } from '../ip-address.ts'
+import { isWithin, parseCidr, parseIpAddress, type Cidr, withoutBrackets } from '../ip-address.ts'
 
 /**
  * How a connection is encrypted: `off` = plain text; `require` = TLS with any certificate; `verify-ca` = one of a trusted
@@ -95,7 +95,7 @@ function serverOf(kind: 'postgres' | 'mysql', text: string): ParsedEndpoint {
   if (url.port === '0') return faulty('has port 0')
   if (user === '') return faulty('has no user')
   if (database === '' || database.includes('/')) return faulty('has no database')
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = withoutBrackets(url.hostname)
   const parameters = [...url.searchParams]
   const fault = parametersFault(kind, parameters)
   if (fault !== null) return faulty(fault)

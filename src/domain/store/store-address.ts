@@ -1,4 +1,5 @@
 // Whether a store can be asked with its settings (contract 36.1). Faults are sentences without any part of the settings.
+import { withoutBrackets } from '../ip-address.ts'
 import { isLoopbackHost } from '../settings/store-endpoint.ts'
 import type { StoreSettings } from './store-settings.ts'
 
@@ -36,7 +37,7 @@ export function storeAddressOf({
       'address',
       'secretStore.address has a user, a query or a fragment: write https://host:port',
     )
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname.replace(/^\[|\]$/g, '')))
+  if (url.protocol === 'http:' && !isLoopbackHost(withoutBrackets(url.hostname)))
     return unusable(
       'address',
       'secretStore.address begins with http, which only a loopback host may: write https',

@@ -1,5 +1,4 @@
 // Forwards a request to the API server as its caller. Both bodies are streamed, but for small ones.
-import type { Readable } from 'node:stream'
 import type { Caller } from '../../authn/caller.ts'
 import { isResourceRequest, type RequestInfo } from '../../domain/scope/request-info.ts'
 import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
@@ -66,7 +65,8 @@ export async function forward(
   as: RunsAs,
   signal: EndSignal,
 ): Promise<Answer> {
-  const body = isSmallBody(call) ? await smallBody(call) : streamedBody(call)
+  const streamed = hasBody(call) ? call.body : null
+  const body = isSmallBody(call) ? await smallBody(call) : streamed
   // A small body that broke off is not sent, nor is a request that ended while its body was read.
   if (body === 'brokenOff' || signal.aborted) return UNAVAILABLE
   try {
@@ -112,9 +112,6 @@ export const isLongRunning = (request: RequestInfo): boolean =>
 /** Whether a backend behind the API server answers. */
 export const isProxied = (request: RequestInfo): boolean =>
   isResourceRequest(request) && request.subresource === 'proxy'
-
-/** null = there is none. */
-const streamedBody = (call: ForwardedCall): Readable | null => (hasBody(call) ? call.body : null)
 
 /** Whether the request has a body: without a length and without chunks it has none. */
 export function hasBody({ headers }: Pick<HttpRequest, 'headers'>): boolean {

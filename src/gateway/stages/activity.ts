@@ -1,5 +1,6 @@
 // Records the use of a key (contract 14.1).
 import { keyCaller } from '../../authn/caller.ts'
+import { withResult } from '../../runtime/concurrency/with-result.ts'
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder, RecordResult } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
@@ -24,6 +25,5 @@ export const activity: Stage<ActivityDeps> = (context, deps) => {
     context.flowed = () => deps.activity.flowed(caller)
     return null
   }
-  const result = deps.activity.started(caller)
-  return result instanceof Promise ? result.then(recorded) : recorded(result)
+  return withResult(deps.activity.started(caller), recorded)
 }

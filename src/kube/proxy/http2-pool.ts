@@ -3,6 +3,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { isIP } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
+import { withoutBrackets } from '../../domain/ip-address.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Tls } from '../client/kubeconfig.ts'
 import { FramesInTurn } from './http2-pieces.ts'
@@ -212,7 +213,7 @@ export async function openSession(
 }
 
 async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> {
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = withoutBrackets(url.hostname)
   const socket = connectTls({
     // SNI allows host names only, no IP addresses.
     ...(isIP(host) === 0 ? { servername: host } : {}),

@@ -3,6 +3,7 @@
 // The CA key has a Secret of its own, so that the serving key can't issue certificates. An early version kept both in
 // one Secret with one key: its CA moves to the Secret of the CA, and its certificate is replaced.
 import { isIP } from 'node:net'
+import { withoutBrackets } from '../../domain/ip-address.ts'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import { type Secret, secretData, secretText } from '../../api/objects.ts'
 import {
@@ -189,4 +190,4 @@ export function hostsOf(
   return [...new Set([...usable, ...always])]
 }
 
-const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
+const hostOf = (url: string): string => withoutBrackets(new URL(url).hostname)

@@ -1,6 +1,7 @@
 // Calls to a provider (contract 25.6 "Outgoing calls"). Discovery names the addresses that are called, so each is checked: its
 // scheme, its size, its time, and the addresses that the name has at the moment of the connection.
 import { isIP } from 'node:net'
+import { withoutBrackets } from '../../domain/ip-address.ts'
 import { type AddressClass, addressClass, reachFault } from '../../domain/address-class.ts'
 import { isLoopbackHost } from '../../domain/settings/store-endpoint.ts'
 import { SignInRefused } from '../../domain/signin/refusals.ts'
@@ -130,11 +131,10 @@ export function allowedUrl(text: string, configured: URL): URL | null {
   return url.protocol === 'http:' && isLocal(url) && isLocal(configured) ? url : null
 }
 
-const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
-const isLocal = (url: URL): boolean => isLoopbackHost(bareHost(url))
+const isLocal = ({ hostname }: URL): boolean => isLoopbackHost(withoutBrackets(hostname))
 
 async function classesOf(url: URL, resolve: Resolve): Promise<ReadonlySet<AddressClass>> {
-  const host = bareHost(url)
+  const host = withoutBrackets(url.hostname)
   const { promise, resolve: settle, reject } = Promise.withResolvers<readonly string[]>()
   if (isIP(host) !== 0) settle([host])
   else {

@@ -1,5 +1,8 @@
 // The head of an answer by HTTP/1.1 (RFC 9112), read strictly: what two readers could take for two things is malformed. Pure.
-import type { UpstreamHeaders } from '../types.ts'
+import { type UpstreamHeaders, headersFromRaw } from '../types.ts'
+
+/** The value of a header, one character a byte. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** How the body of an answer ends. */
 type Framing =
@@ -24,7 +27,6 @@ export class MalformedAnswer extends Error {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const LENGTH = /^\d{1,15}$/
 
 /**
@@ -51,37 +53,23 @@ export function readHead(text: string, isHead: boolean): AnswerHead {
 
 /** Reads lines of headers. @throws MalformedAnswer */
 export function headersIn(lines: readonly string[]): UpstreamHeaders {
-  const headers: Record<string, string | readonly string[]> = {}
+  const raw: string[] = []
   for (const line of lines) {
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(colon, 0))
     const value = line.slice(colon + 1)
-    if (!NAME.test(name) || !VALUE.test(value))
+    if (!NAME.test(name) || !HEADER_VALUE.test(value))
       throw new MalformedAnswer('a header of the answer has an invalid name or value')
-    const lower = name.toLowerCase()
-    // Not all readers take white space behind a length.
-    add(headers, lower, lower === 'content-length' ? value.replace(/^ +/, '') : trimmed(value))
+    raw.push(
+      name,
+      name.toLowerCase() === 'content-length' ? withoutLeadingSpaces(value) : trimmed(value),
+    )
   }
-  return headers
+  return headersFromRaw(raw)
 }
 
-/** A header that an object has by birth, such as `__proto__`, is one like any other. */
-function add(
-  headers: Record<string, string | readonly string[]>,
-  name: string,
-  value: string,
-): void {
-  const before = Object.hasOwn(headers, name) ? headers[name] : undefined
-  const both = before === undefined ? value : [before, value].flat()
-  if (name === '__proto__')
-    Object.defineProperty(headers, name, {
-      value: both,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
-  else headers[name] = both
-}
+/** Not all readers take white space behind a length. */
+const withoutLeadingSpaces = (value: string): string => value.replace(/^ +/, '')
 
 /** Spaces alone: not all readers take a tab around a length or an encoding, and `trim` removes U+00A0 as well. */
 function trimmed(value: string): string {

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import type { UpstreamHeaders } from '../types.ts'
+import { HEADER_VALUE } from './answer-head.ts'
 import { AnswerParser } from './answer-parser.ts'
 
 /** A read. Its headers are checked by headersToSend. */
@@ -26,9 +27,8 @@ interface ConnectionEvents {
   readonly closed: (connection: ReadConnection) => void
 }
 
-/** A path and the value of a header that can't be taken for more than they are. */
+/** A path that can't be taken for more than that. */
 const PATH = /^[!-~]+$/
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** What a handler controls its request by. Once that is over it does nothing: the connection then serves another one. */
 class ReadController implements Dispatcher.DispatchController {
@@ -196,7 +196,7 @@ function headOf({ method, path, headers }: ReadCall, host: string): string | nul
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
   for (const name of Object.keys(headers))
     for (const value of [headers[name] ?? []].flat()) {
-      if (!VALUE.test(value)) return null
+      if (!HEADER_VALUE.test(value)) return null
       text += `${name}: ${value}\r\n`
     }
   return `${text}\r\n`

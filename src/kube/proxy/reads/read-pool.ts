@@ -1,5 +1,6 @@
 // The connections to one server for reads by HTTP/1.1. A read takes one that is free, else it opens one.
 import type { Socket } from 'node:net'
+import { withoutBrackets } from '../../../domain/ip-address.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Tls } from '../../client/kubeconfig.ts'
 import { buildConnector } from '../../client/undici.ts'
@@ -69,7 +70,7 @@ export class ReadPool {
 
   #open(request: ReadCall, handler: ReadHandler): void {
     const { protocol, host, hostname, port } = this.#origin
-    const target = { protocol, host, hostname: hostname.replace(/^\[|\]$/g, ''), port }
+    const target = { protocol, host, hostname: withoutBrackets(hostname), port }
     this.#connect(target, (...[error, socket]) => {
       if (error !== null) return handler.onResponseError(NOT_SENT, error)
       if (!this.#isDestroyed) return this.#add(socket, host).send(request, handler)
