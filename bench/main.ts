@@ -10,6 +10,7 @@ import { measureGateway } from './gateway/measure.ts'
 import { GATEWAY_SIZES, GATEWAY_SUBJECTS } from './gateway/options.ts'
 import type { Measured } from './measure/rounds.ts'
 import type { Testbed } from './operators/comparators.ts'
+import { verdictsOf } from './report/goals.ts'
 import { pictures } from './report/pictures.ts'
 import type { Results } from './report/results.ts'
 import { asText, figuresTable, goalsTable } from './report/tables.ts'
@@ -42,7 +43,7 @@ const results = writeResults()
 console.log(`\n${results.machine}, load ${results.load.join(' before, ')} after`)
 for (const section of Object.keys(sections))
   console.log(`\n${asText(figuresTable(results, section))}`)
-console.log(`\n${asText(goalsTable(results))}`)
+console.log(`\n${asText(goalsTable(verdictsOf(results)))}`)
 if (!values.full)
   console.log(
     '\nmake bench-full measures what is missing here: docs/performance.md has a run of it',

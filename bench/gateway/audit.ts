@@ -1,29 +1,30 @@
-// What the audit log costs: the same GETs by one gateway without it, at level 2 and at level 4.
+// What the audit log costs: the same requests by one gateway without it and with it.
 import { join } from 'node:path'
-import type { Raw } from '../../test/support/raw-client.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { valueOf } from '../../test/support/metrics-page.ts'
 import type { OwnGateway } from '../../test/support/gateway-process.ts'
-import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
+import { FEW_ROUNDS, type Figures, type Measured, interleaved } from '../measure/rounds.ts'
 import { KINDS } from './kinds.ts'
+import { type LoadOptions, secondsOf, watchOnce } from './loads.ts'
 import { answersWith, measureRequests, sendRequests } from './request.ts'
 import type { Way } from './way.ts'
 
 /** Options of measureAudit. */
-interface AuditOptions {
-  /** The Go program. */
-  readonly load: string
+export interface AuditOptions extends LoadOptions {
   /** The way through the gateway. */
   readonly way: Way
   readonly gateway: Pick<OwnGateway, 'metrics'>
-  readonly raw: Raw
   /** A folder for the files of the log. */
   readonly folder: string
-  readonly rounds: number
-  /** Window of each load, in seconds. */
-  readonly seconds: number
-  readonly log: (line: string) => void
 }
+
+/** The sections about the audit log, and what each asks for. */
+export const AUDITED = {
+  audit: 'get',
+  'audit-list': 'list',
+  'audit-patch': 'patch',
+  'audit-watch': 'watch',
+} as const
 
 const CONFIG = '/apis/management.platform.sh/v1/configs/platform-manager-config'
 
@@ -44,20 +45,41 @@ const SOON = { withinMs: 20_000 }
 /** Each change opens a file and compiles another path through the program. */
 const WARM_UP_SECONDS = 1
 
-/** Sends the requests of `get` as fast as they go, 16 at a time, by turns without and with a log. */
-export async function measureAudit(options: AuditOptions): Promise<Measured> {
-  const { load, way, rounds, seconds, log } = options
-  const asked = KINDS.get.asked()
+/**
+ * Sends the requests of a section by turns without and with a log. GETs have all rounds and a log of level 4, too; the others
+ * three rounds at most.
+ */
+export async function measureAudit(
+  section: keyof typeof AUDITED,
+  options: AuditOptions,
+): Promise<Measured> {
+  const { rounds, log } = options
+  const isGet = section === 'audit'
   const measure = async (mode: Mode): Promise<Figures> => {
     await switchTo(mode, options)
-    await sendRequests(load, way, asked, [`--seconds=${WARM_UP_SECONDS}`])
-    return measureRequests(load, way, asked, { seconds })
+    return measureOnce(AUDITED[section], options)
   }
   try {
-    return await interleaved(MODES, rounds, measure, (line) => log(`audit, ${line}`))
+    return await interleaved(
+      isGet ? MODES : ['none', 'level 2'],
+      isGet ? rounds : Math.min(rounds, FEW_ROUNDS),
+      measure,
+      (line) => log(`${section}, ${line}`),
+    )
   } finally {
     await declare(options, 'none')
   }
+}
+
+async function measureOnce(
+  kind: 'get' | 'list' | 'patch' | 'watch',
+  options: AuditOptions,
+): Promise<Figures> {
+  const { load, way, files } = options
+  if (kind === 'watch') return watchOnce(way, options, options.watchEvents, null)
+  const asked = KINDS[kind].asked(way.name, files)
+  await sendRequests(load, way, asked, [`--seconds=${WARM_UP_SECONDS}`])
+  return measureRequests(load, way, asked, { seconds: secondsOf(kind, options) })
 }
 
 async function declare({ raw, folder }: AuditOptions, mode: Mode): Promise<void> {

@@ -71,7 +71,11 @@ export async function measureKind(name: KindName, options: LoadOptions): Promise
   return inRounds(name, among(options, ways), rounds, measure)
 }
 
-function secondsOf(name: KindName, { seconds, getSeconds, patchSeconds }: LoadOptions): number {
+/** Window of each load of a kind, in seconds. */
+export function secondsOf(
+  name: KindName,
+  { seconds, getSeconds, patchSeconds }: LoadOptions,
+): number {
   if (name === 'get' || name === 'list') return getSeconds
   return name === 'patch' ? patchSeconds : seconds
 }
@@ -111,20 +115,17 @@ export async function measureHalfLoad(get: Measured, options: LoadOptions): Prom
  * @returns the figures of measureWatches by way
  */
 export async function measureWatch(options: LoadOptions): Promise<Measured> {
-  const { load, adminKubeconfig: kubeconfig, watchEvents: events } = options
-  const fields = 'fieldSelector=metadata.name%3Dwatched'
-  const asked: Asked = { path: `${configMapPath('')}?watch=true&${fields}`, status: 200 }
-  const watched = { watches: WATCHES, configMap: `${NAMESPACE}/watched`, kubeconfig }
+  const { load, watchEvents } = options
   const few = inFewRounds(options)
   const measured = await inRounds('watch', among(options, WAYS), few, (way) =>
-    measureWatches(load, way, asked, { ...watched, events, idleMb: null }),
+    watchOnce(way, options, watchEvents, null),
   )
   const fresh = among(options, ['gateway', 'delegate'])
   const memory = await inRounds('watch, memory', fresh, few, async ({ name }) => {
     await using way = await options.startAnother(name)
     await untilAnswers(load, way, KINDS.get.asked())
     const idleMb = await restingMb(way)
-    const { kbPerWatch } = await measureWatches(load, way, asked, { ...watched, events: 1, idleMb })
+    const { kbPerWatch } = await watchOnce(way, options, 1, idleMb)
     return { kbPerWatch: kbPerWatch ?? Number.NaN }
   })
   const withMemory = Object.entries(memory).map(
@@ -132,6 +133,25 @@ export async function measureWatch(options: LoadOptions): Promise<Measured> {
       [name, rounds.map((round, at) => ({ ...measured[name]?.[at], ...round }))] as const,
   )
   return { ...measured, ...Object.fromEntries(withMemory) }
+}
+
+/** Opens 500 watches of one ConfigMap, and patches it so often. @returns as measureWatches */
+export function watchOnce(
+  way: Way,
+  { load, adminKubeconfig: kubeconfig }: LoadOptions,
+  events: number,
+  idleMb: number | null,
+): Promise<Figures> {
+  const fields = 'fieldSelector=metadata.name%3Dwatched'
+  const asked: Asked = { path: `${configMapPath('')}?watch=true&${fields}`, status: 200 }
+  const configMap = `${NAMESPACE}/watched`
+  return measureWatches(load, way, asked, {
+    watches: WATCHES,
+    configMap,
+    kubeconfig,
+    events,
+    idleMb,
+  })
 }
 
 const inFewRounds = (options: LoadOptions): LoadOptions => ({

@@ -9,7 +9,7 @@ import { type RunningProduct, startProduct } from '../product.ts'
 import { measureActiveKeys } from './active-keys.ts'
 import { watchMemory } from './footprint.ts'
 import { watchLastUses } from './last-uses.ts'
-import { measureAudit } from './audit.ts'
+import { type AUDITED, measureAudit } from './audit.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
@@ -119,7 +119,10 @@ async function measureSubject(
     case 'half-load':
       return measureHalfLoad(before.get ?? {}, loads)
     case 'audit':
-      return auditOf(loads, stage)
+    case 'audit-list':
+    case 'audit-patch':
+    case 'audit-watch':
+      return auditOf(subject, loads, stage)
     case 'watch':
       return measureWatch(loads)
     case 'memory':
@@ -171,10 +174,12 @@ function revokedOf(stage: Stage): Promise<Figures> {
   })
 }
 
-function auditOf(loads: LoadOptions, { ways, product, raw, folder }: Stage): Promise<Measured> {
-  const way = ways.find(({ name }) => name === 'gateway')
-  if (way === undefined) throw new Error('there is no way through the gateway')
-  const { load, rounds, getSeconds: seconds, log } = loads
+function auditOf(
+  section: keyof typeof AUDITED,
+  loads: LoadOptions,
+  stage: Stage,
+): Promise<Measured> {
+  const { folder, product } = stage
   const { gateway } = product
-  return measureAudit({ load, way, gateway, raw, folder, rounds, seconds, log })
+  return measureAudit(section, { ...loads, way: gatewayOf(stage), gateway, folder })
 }

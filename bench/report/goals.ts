@@ -6,6 +6,8 @@ import { type Results, figureIn, ratioIn } from './results.ts'
 /** A goal and its verdict. */
 export interface Verdict {
   readonly goal: string
+  /** Whether only `make bench-full` measures it. */
+  readonly isOfFullScale: boolean
   /** The bound in words, such as `at most 1.15`. */
   readonly wanted: string
   /** The median, and the range in brackets; `not measured` where there is none. */
@@ -15,6 +17,7 @@ export interface Verdict {
 
 interface Goal {
   readonly goal: string
+  readonly section: string
   readonly bound: Bound
   readonly unit: string
   readonly found: (results: Results) => Spread | null
@@ -33,6 +36,7 @@ const ratio = (
   name = PRODUCT,
 ): Goal => ({
   goal: `${goal}, beside ${beside}`,
+  section,
   bound,
   unit: '',
   found: (results) => ratioIn(results, section, figure, name, beside),
@@ -43,7 +47,21 @@ const figure = (
   [section, name, its]: readonly [string, string, string],
   bound: Bound,
   unit: string,
-): Goal => ({ goal, bound, unit, found: (results) => figureIn(results, section, name, its) })
+): Goal => ({
+  goal,
+  section,
+  bound,
+  unit,
+  found: (results) => figureIn(results, section, name, its),
+})
+
+/** Sections that only `make bench-full` has. */
+const OF_FULL_SCALE: ReadonlySet<string> = new Set([
+  'burst-3000',
+  'burst-10000',
+  'start-100000',
+  'many',
+])
 
 // biome-ignore format: a table
 const GOALS: readonly Goal[] = [
@@ -84,6 +102,8 @@ const GOALS: readonly Goal[] = [
   figure('gateway: memory of a watch', ['watch', GATEWAY, 'kbPerWatch'], { atMost: 95 }, 'kB'),
   ratio('gateway: CPU a GET with an audit log of level 2', ['audit', 'cpuUsPerRequest'], { atMost: 1.15 }, 'none', 'level 2'),
   ratio('gateway: GETs with an audit log of level 2, p99', ['audit', 'p99Ms'], { atMost: 1.2 }, 'none', 'level 2'),
+  ...[['a LIST', 'audit-list'], ['a PATCH', 'audit-patch'], ['an event of a watch', 'audit-watch']].map(([asked, section = '']) =>
+    ratio(`gateway: CPU ${asked} with an audit log of level 2`, [section, 'cpuUsPerRequest'], { atMost: 1.15 }, 'none', 'level 2')),
   figure('gateway: added at half load, p50', ['half-load', GATEWAY, 'addedP50Ms'], { atMost: 0.7 }, 'ms'),
   ratio('gateway: CPU time until it is ready', ['gateway-start', 'startCpuMs'], { atMost: 0.75 }, 'unbundled', GATEWAY),
   figure('writes a minute for the last use of a key', ['last-uses', GATEWAY, 'writesPerKeyAndMinute'], { atMost: 1 }, ''),
@@ -96,11 +116,12 @@ const GOALS: readonly Goal[] = [
 
 /** The verdicts of a run, in the order of the goals. */
 export const verdictsOf = (results: Results): readonly Verdict[] =>
-  GOALS.map(({ goal, bound, unit, found }) => {
+  GOALS.map(({ goal, section, bound, unit, found }) => {
     const spread = found(results)
     const wanted = 'atMost' in bound ? `at most ${bound.atMost}` : `at least ${bound.atLeast}`
     return {
       goal,
+      isOfFullScale: OF_FULL_SCALE.has(section),
       wanted: withUnit(wanted, unit),
       found: spread === null ? 'not measured' : withUnit(spreadText(spread), unit),
       verdict:

@@ -1,15 +1,15 @@
 // The tables of a run, for the terminal and for the docs.
 import { figureOf } from '../measure/rounds.ts'
-import { spreadText, verdictsOf } from './goals.ts'
+import { type Verdict, spreadText } from './goals.ts'
 import { type Results, figureNames } from './results.ts'
 
 /** Rows of cells; the first has the titles. */
 export type Table = readonly (readonly string[])[]
 
-/** All goals with what was found and whether that meets them. */
-export const goalsTable = (results: Results): Table => [
+/** Goals with what was found and whether that meets them. */
+export const goalsTable = (verdicts: readonly Verdict[]): Table => [
   ['goal', 'wanted', 'found', 'verdict'],
-  ...verdictsOf(results).map(({ goal, wanted, found, verdict }) => [goal, wanted, found, verdict]),
+  ...verdicts.map(({ goal, wanted, found, verdict }) => [goal, wanted, found, verdict]),
 ]
 
 /** The figures of one section: a row for each figure, a column for each comparator. Empty when it was not run. */

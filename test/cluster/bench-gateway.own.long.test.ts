@@ -9,7 +9,8 @@ const OF_A_PROCESS = [...REQUESTS, 'cpuUsPerRequest']
 const MEMORY = ['idleMb', 'afterMb', 'peakMb']
 
 const OF_HALF_LOAD = [...OF_A_PROCESS, 'addedP50Ms']
-const OF_A_WATCH = ['perSecond', 'cpuUsPerRequest', 'kbPerWatch']
+const OF_AN_EVENT = ['perSecond', 'cpuUsPerRequest']
+const OF_A_WATCH = [...OF_AN_EVENT, 'kbPerWatch']
 
 /** The ways that can always be had, the settings of the audit log, and what a start is compared with. */
 const ALWAYS = 'direct, gateway, delegate, none, level 2, level 4, unbundled, empty Node'.split(
@@ -23,6 +24,9 @@ const FIGURES = {
   list: { direct: REQUESTS, gateway: OF_A_PROCESS, delegate: OF_A_PROCESS },
   patch: { direct: REQUESTS, gateway: OF_A_PROCESS, delegate: OF_A_PROCESS },
   audit: { none: OF_A_PROCESS, 'level 2': OF_A_PROCESS, 'level 4': OF_A_PROCESS },
+  'audit-list': { none: OF_A_PROCESS, 'level 2': OF_A_PROCESS },
+  'audit-patch': { none: OF_A_PROCESS, 'level 2': OF_A_PROCESS },
+  'audit-watch': { none: OF_AN_EVENT, 'level 2': OF_AN_EVENT },
   'own-key': { direct: REQUESTS, gateway: OF_A_PROCESS },
   'refused-rbac': { direct: REQUESTS, gateway: OF_A_PROCESS, delegate: OF_A_PROCESS },
   'refused-scope': { direct: REQUESTS, gateway: OF_A_PROCESS },
