@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { eventually } from '../../test/support/eventually.ts'
 import { valueOf } from '../../test/support/metrics-page.ts'
 import type { OwnGateway } from '../../test/support/gateway-process.ts'
-import { FEW_ROUNDS, type Figures, type Measured, interleaved } from '../measure/rounds.ts'
+import { type Figures, type Measured, interleaved } from '../measure/rounds.ts'
 import { KINDS } from './kinds.ts'
-import { type LoadOptions, secondsOf, watchOnce } from './loads.ts'
+import { type LoadOptions, inFewRounds, secondsOf, watchOnce } from './loads.ts'
 import { answersWith, measureRequests, sendRequests } from './request.ts'
 import type { Way } from './way.ts'
 
 /** Options of measureAudit. */
-export interface AuditOptions extends LoadOptions {
+interface AuditOptions extends LoadOptions {
   /** The way through the gateway. */
   readonly way: Way
   readonly gateway: Pick<OwnGateway, 'metrics'>
@@ -19,12 +19,15 @@ export interface AuditOptions extends LoadOptions {
 }
 
 /** The sections about the audit log, and what each asks for. */
-export const AUDITED = {
+const AUDITED = {
   audit: 'get',
   'audit-list': 'list',
   'audit-patch': 'patch',
   'audit-watch': 'watch',
 } as const
+
+/** The name of a section about the audit log. */
+export type AuditSection = keyof typeof AUDITED
 
 const CONFIG = '/apis/management.platform.sh/v1/configs/platform-manager-config'
 
@@ -50,21 +53,18 @@ const WARM_UP_SECONDS = 1
  * three rounds at most.
  */
 export async function measureAudit(
-  section: keyof typeof AUDITED,
+  section: AuditSection,
   options: AuditOptions,
 ): Promise<Measured> {
-  const { rounds, log } = options
   const isGet = section === 'audit'
+  const { rounds, log } = isGet ? options : inFewRounds(options)
   const measure = async (mode: Mode): Promise<Figures> => {
     await switchTo(mode, options)
     return measureOnce(AUDITED[section], options)
   }
   try {
-    return await interleaved(
-      isGet ? MODES : ['none', 'level 2'],
-      isGet ? rounds : Math.min(rounds, FEW_ROUNDS),
-      measure,
-      (line) => log(`${section}, ${line}`),
+    return await interleaved(isGet ? MODES : ['none', 'level 2'], rounds, measure, (line) =>
+      log(`${section}, ${line}`),
     )
   } finally {
     await declare(options, 'none')
@@ -72,7 +72,7 @@ export async function measureAudit(
 }
 
 async function measureOnce(
-  kind: 'get' | 'list' | 'patch' | 'watch',
+  kind: (typeof AUDITED)[AuditSection],
   options: AuditOptions,
 ): Promise<Figures> {
   const { load, way, files } = options

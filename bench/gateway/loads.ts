@@ -155,7 +155,8 @@ export function watchOnce(
   })
 }
 
-const inFewRounds = (options: LoadOptions): LoadOptions => ({
+/** With three rounds at most. */
+export const inFewRounds = (options: LoadOptions): LoadOptions => ({
   ...options,
   rounds: Math.min(options.rounds, FEW_ROUNDS),
 })

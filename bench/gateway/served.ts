@@ -9,7 +9,7 @@ import { type RunningProduct, startProduct } from '../product.ts'
 import { measureActiveKeys } from './active-keys.ts'
 import { watchMemory } from './footprint.ts'
 import { watchLastUses } from './last-uses.ts'
-import { type AUDITED, measureAudit } from './audit.ts'
+import { type AuditSection, measureAudit } from './audit.ts'
 import { KINDS, type KindFiles, type KindName } from './kinds.ts'
 import { type LoadOptions, measureHalfLoad, measureKind, measureWatch, warmUp } from './loads.ts'
 import { KEYS_PATH, USER, createAll, createObjects, keyOf, newSecret } from './objects.ts'
@@ -174,11 +174,7 @@ function revokedOf(stage: Stage): Promise<Figures> {
   })
 }
 
-function auditOf(
-  section: keyof typeof AUDITED,
-  loads: LoadOptions,
-  stage: Stage,
-): Promise<Measured> {
+function auditOf(section: AuditSection, loads: LoadOptions, stage: Stage): Promise<Measured> {
   const { folder, product } = stage
   const { gateway } = product
   return measureAudit(section, { ...loads, way: gatewayOf(stage), gateway, folder })
