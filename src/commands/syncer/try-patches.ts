@@ -18,6 +18,7 @@ import { type CheckedConfig, type SyncConfig, checkSyncConfig } from '../../sync
 import { SYNCED_KINDS, SYNCED_RESOURCES, syncedKindOf } from '../../sync/objects/synced-kinds.ts'
 import type { Patch } from '../../sync/patches/parse.ts'
 import { WITHOUT_CLUSTERS } from '../../sync/patches/reference.ts'
+import type { Evaluate } from '../../sync/sandbox/protocol.ts'
 import type { Sandbox } from '../../sync/sandbox/sandbox.ts'
 import { canHoldSecret } from '../../sync/patches/secrecy.ts'
 import { readYaml } from './config-file.ts'
@@ -187,7 +188,7 @@ async function tryPatches(
         hostObject: isForward ? null : object,
         ...WITHOUT_CLUSTERS,
       },
-      sandbox.evaluate,
+      patiently(sandbox.evaluate),
     )
     if (!isForward && patches.some((patch) => patch.kind === 'reference'))
       process.stderr.write(
@@ -198,6 +199,19 @@ async function tryPatches(
     await sandbox.close()
   }
 }
+
+/** Evaluations of a field whose failures may be those of a busy machine. */
+const MOST_TRIES = 4
+
+/** The syncer writes the object later when an expression has overrun; `try` has no later. */
+const patiently =
+  (evaluate: Evaluate): Evaluate =>
+  async (request) => {
+    for (let tries = 1; ; tries += 1) {
+      const result = await evaluate(request)
+      if (result.kind !== 'failed' || !result.isTransient || tries === MOST_TRIES) return result
+    }
+  }
 
 function report(
   object: JsonMap,

@@ -7,7 +7,6 @@ const known = await sharedKey('ES256')
 const foreign = await forgerKey('ES256', 'ES256')
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
 /** A token that its provider did not sign, or not so. */
 interface Forgery {
@@ -94,9 +93,22 @@ export const FORGERIES: readonly Forgery[] = [
 /** Claims that a token must not have, beside those of a good one. */
 interface WrongClaims {
   readonly name: string
+  /** Times are numbers of seconds from now, as a row can be much older than its test: `asOfNow`. */
   readonly claims: Readonly<Record<string, unknown>>
   /** What the refusal says. */
   readonly because: RegExp
+}
+
+const TIMES: readonly string[] = ['exp', 'iat', 'nbf']
+
+/** Claims of a row with the times that they mean now. */
+export function asOfNow(claims: WrongClaims['claims']): Record<string, unknown> {
+  const nowSeconds = Math.floor(Date.now() / 1000)
+  const entries = Object.entries(claims).map(([name, value]) => [
+    name,
+    TIMES.includes(name) && typeof value === 'number' ? nowSeconds + value : value,
+  ])
+  return Object.fromEntries(entries)
 }
 
 /** Rows of claims in a token that is signed as it should be. */
@@ -138,20 +150,20 @@ export const WRONG_CLAIMS: readonly WrongClaims[] = [
   },
   {
     name: 'that has expired',
-    claims: { exp: nowSeconds() - 60 },
+    claims: { exp: -60 },
     because: /a time is past or ahead: exp/,
   },
   { name: 'without an end', claims: { exp: undefined }, because: /is wrong or absent/ },
   { name: 'whose end is a text', claims: { exp: '9999999999' }, because: /is wrong or absent/ },
   {
     name: 'from the future',
-    claims: { iat: nowSeconds() + 600 },
+    claims: { iat: 600 },
     because: /claim iat of the ID token/,
   },
   { name: 'without a time', claims: { iat: undefined }, because: /is wrong or absent/ },
   {
     name: 'that is not valid yet',
-    claims: { nbf: nowSeconds() + 600 },
+    claims: { nbf: 600 },
     because: /a time is past or ahead: nbf/,
   },
   {

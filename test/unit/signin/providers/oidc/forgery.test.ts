@@ -6,7 +6,7 @@ import {
   signed,
   startForgedProvider,
 } from '../../../../support/oidc/forged-provider.ts'
-import { FORGERIES, WRONG_CLAIMS } from '../../../../support/oidc/forged-tokens.ts'
+import { asOfNow, FORGERIES, WRONG_CLAIMS } from '../../../../support/oidc/forged-tokens.ts'
 import {
   callbackOf,
   goodToken,
@@ -15,15 +15,6 @@ import {
   SECRETS,
   signIn,
 } from '../../../../support/oidc/sign-in.ts'
-
-const nowSeconds = (): number => Math.floor(Date.now() / 1000)
-
-/** Claims whose times are seconds from now, as a row has them: it is made long before its test runs. */
-const asOfNow = ({ exp, iat, ...claims }: Readonly<Record<string, unknown>>) => ({
-  ...claims,
-  ...(typeof exp === 'number' ? { exp: nowSeconds() + exp } : {}),
-  ...(typeof iat === 'number' ? { iat: nowSeconds() + iat } : {}),
-})
 
 /** Signs in with an ID token as it is. */
 async function signInWith(forger: ForgedProvider, idToken: string) {
@@ -84,7 +75,7 @@ describe('an ID token', () => {
     '$name is refused (25.6, SB)',
     async ({ claims, because }) => {
       const forger = await startForgedProvider()
-      await expect(signIn(forger, {}, claims)).rejects.toMatchObject({
+      await expect(signIn(forger, {}, asOfNow(claims))).rejects.toMatchObject({
         reason: 'provider_answer',
         because: expect.stringMatching(because),
       })

@@ -12,7 +12,7 @@ import {
   type ForgerAnswer,
   startForgedProvider,
 } from '../../../../support/oidc/forged-provider.ts'
-import { FORGERIES, WRONG_CLAIMS } from '../../../../support/oidc/forged-tokens.ts'
+import { asOfNow, FORGERIES, WRONG_CLAIMS } from '../../../../support/oidc/forged-tokens.ts'
 import { accountOf, askAgain, ROTATED, rotateAt } from '../../../../support/oidc/refresh.ts'
 import { NO_END, providerFor, signIn } from '../../../../support/oidc/sign-in.ts'
 import { manualClock } from '../../../../support/manual-clock.ts'
@@ -57,7 +57,7 @@ describe('an ID token of a refresh', () => {
     '$name is refused, and the tokens beside it are kept (25.7, SB)',
     async (row) => {
       const { forger, account } = await signedIn()
-      await rotateAt(forger, row.claims)
+      await rotateAt(forger, asOfNow(row.claims))
       const { outcome, kept } = await askAgain(providerFor(forger.issuer), account)
       expect(outcome).toMatchObject({
         reason: 'provider_answer',
