@@ -102,7 +102,12 @@ describe('a full spool that refuses (23.1)', () => {
     await until('all is sent', () => agent.agent.spool.unsentBytes === 0 && !agent.isFailed())
     const before = backupsIn(agent.folder)
     const isRotated = (): boolean => backupsIn(agent.folder).some((name) => !before.includes(name))
-    for (let number = 500; !isRotated(); number += 1) await agent.record(number, random())
+    for (let number = 500; !isRotated(); number += 1) {
+      expect(number).toBeLessThan(600)
+      await agent.record(number, random())
+      // A write that took long has failed the log, which refuses at once until it looks again.
+      await until('it accepts events', () => !agent.isFailed())
+    }
     await until('one backup is left', () => backupsIn(agent.folder).length === 1)
     expect(agent.counts).toEqual({ lost: 0, refused: 0, lostLines: 0 })
   })
