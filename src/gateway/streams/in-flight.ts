@@ -123,11 +123,13 @@ export class InFlightRequests {
     const entries = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, entries.add(entry))
     this.#setDeadline(uid, nextCheckMs(caller))
-    // The key may have changed after the caller was authenticated: no later event would report that.
+    // The key may have changed after the caller was authenticated: no later event would report that, and the deadline is
+    // that of all requests of the key.
     const current = this.#currentCaller(entry)
     // One that has ended is cut once its caller holds this entry.
-    if (current instanceof Promise || !current.ok)
-      void Promise.resolve(current).then((found) => this.#reauthenticated(entry, found))
+    if (!(current instanceof Promise) && current.ok)
+      this.#setDeadline(uid, nextCheckMs(current.caller))
+    else void Promise.resolve(current).then((found) => this.#reauthenticated(entry, found))
     return {
       flows: (kind, cut, mayComplete = false) => {
         entry.stream = { kind, cut, mayComplete }

@@ -1,7 +1,7 @@
 // Recognizes a 403 that refuses the account of this process, not the caller (contract 10.4). An API server gives them for
 // a moment after its start, when it has not read its roles yet.
 import { Readable } from 'node:stream'
-import { ArrivedAnswer, type UpstreamAnswer, type UpstreamCall } from './types.ts'
+import { ArrivedAnswer, type UpstreamAnswer, type UpstreamCall, UpstreamError } from './types.ts'
 
 /** The API server's fairness adds it to each request that has passed authentication and impersonation. */
 const PAST_IMPERSONATION = 'x-kubernetes-pf-flowschema-uid'
@@ -44,18 +44,20 @@ export class AccountRefused extends Error {
   }
 }
 
-/** The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is read. */
+/**
+ * The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is read; UpstreamError when it
+ * breaks off before that, as a stream that has ended already tells nobody.
+ */
 export async function unlessAccountRefused(
   answer: UpstreamAnswer,
   { impersonation }: Pick<UpstreamCall, 'impersonation'>,
-): Promise<UpstreamAnswer | AccountRefused> {
+): Promise<UpstreamAnswer | AccountRefused | UpstreamError> {
   const isPast = answer.headers[PAST_IMPERSONATION] !== undefined
   if (answer.status !== FORBIDDEN || (impersonation !== null && isPast)) return answer
   const caller = impersonation?.['impersonate-user'] ?? null
   const pieces = answer.body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
-  const first = await pieces.next().catch(() => null)
-  // The body has failed, and whoever reads it gets the error.
-  if (first === null) return answer
+  const first = await pieces.next().catch((cause: unknown) => new UpstreamError('lost', cause))
+  if (first instanceof UpstreamError) return first
   if (first.done === true) return new ArrivedAnswer(answer.status, answer.headers, Buffer.alloc(0))
   if (refusesAccount(first.value.toString('utf8'), caller, isPast)) {
     answer.body.destroy()

@@ -8,12 +8,15 @@ export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]
 
 /** The headers of a response as they came: names and values in turn. A repeated header is a list. */
 export function headersFromRaw(raw: readonly string[]): UpstreamHeaders {
-  const headers = new Map<string, string | readonly string[]>()
+  const headers = new Map<string, string | string[]>()
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at]?.toLowerCase() ?? ''
     const value = raw[at + 1] ?? ''
     const before = headers.get(name)
-    headers.set(name, before === undefined ? value : [before, value].flat())
+    // A peer may repeat a name thousands of times: a list that is copied each time would take seconds.
+    if (before === undefined) headers.set(name, value)
+    else if (typeof before === 'string') headers.set(name, [before, value])
+    else before.push(value)
   }
   return Object.fromEntries(headers)
 }

@@ -97,7 +97,7 @@ async function attempt<Sent extends UpstreamCall, Result extends UpstreamAnswer 
       answer.body.destroy()
       return new CredentialRefused('the API server refuses the credential of this process')
     }
-    return (await unlessAccountRefused(answer, call)) as Result | AccountRefused
+    return (await unlessAccountRefused(answer, call)) as Result | AccountRefused | UpstreamError
   } catch (error) {
     // A request that this process ended does not count as a failure of the API server.
     if (!call.signal.aborted) observer.responded(call, '<error>')

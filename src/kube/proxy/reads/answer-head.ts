@@ -27,6 +27,8 @@ export class MalformedAnswer extends Error {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** Maximum headers of a head, and trailers: an API server has a dozen. */
+const MOST_HEADERS = 1000
 const LENGTH = /^\d{1,15}$/
 
 /**
@@ -43,6 +45,9 @@ export function readHead(text: string, isHead: boolean): AnswerHead {
   const status = Number(code)
   const headers = headersIn(lines)
   const isWithoutBody = isHead || status < 200 || status === 204 || status === 304
+  const { 'content-length': length } = headers
+  // Clients get it as it is, also where no body follows.
+  if (isWithoutBody && length !== undefined) lengthOf(length)
   return {
     status,
     headers,
@@ -53,6 +58,7 @@ export function readHead(text: string, isHead: boolean): AnswerHead {
 
 /** Reads lines of headers. @throws MalformedAnswer */
 export function headersIn(lines: readonly string[]): UpstreamHeaders {
+  if (lines.length > MOST_HEADERS) throw new MalformedAnswer('the answer has too many headers')
   const raw: string[] = []
   for (const line of lines) {
     const colon = line.indexOf(':')
@@ -88,9 +94,14 @@ function framingOf(headers: UpstreamHeaders, isHttp11: boolean): Framing {
       throw new MalformedAnswer('the answer has a body of unknown framing')
     return { kind: 'chunked' }
   }
+  return { kind: 'length', bytes: lengthOf(length) }
+}
+
+/** @throws MalformedAnswer */
+function lengthOf(length: UpstreamHeaders[string] | undefined): number {
   if (typeof length !== 'string' || !LENGTH.test(length))
     throw new MalformedAnswer('the answer has no length, or more than one')
-  return { kind: 'length', bytes: Number(length) }
+  return Number(length)
 }
 
 const isClosing = (connection: UpstreamHeaders[string] | undefined): boolean =>

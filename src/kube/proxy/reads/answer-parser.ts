@@ -14,6 +14,8 @@ const LONGEST_HEAD = 65_536
 /** The size of a chunk, without extensions: servers write none, and readers differ in what may be in one. */
 const SIZE = /^[0-9a-fA-F]{1,12}$/
 const LONGEST_SIZE = 12
+/** Maximum pieces that are kept apart. */
+const MOST_PIECES = 64
 const FRAMING = ['content-length', 'transfer-encoding'] as const
 const NO_BYTES = Buffer.alloc(0)
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -83,6 +85,8 @@ export class AnswerParser {
     if (this.#rest.length + this.#piecesBytes + bytes.length > longest) return false
     this.#pieces.push(bytes)
     this.#piecesBytes += bytes.length
+    // A piece of one byte takes hundreds of bytes of memory.
+    if (this.#pieces.length === MOST_PIECES) this.#pieces = [Buffer.concat(this.#pieces)]
     return true
   }
 
@@ -175,6 +179,8 @@ export class AnswerParser {
     const head = this.#head
     this.#head = null
     this.#next = 'nothing'
+    // Its reader may rest with the last piece: what comes behind the answer is looked at nevertheless.
+    this.#isResting = false
     if (head !== null) this.#sink.end(head)
   }
 

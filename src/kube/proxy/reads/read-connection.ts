@@ -25,6 +25,8 @@ interface ConnectionEvents {
   /** It can serve another request. */
   readonly free: (connection: ReadConnection) => void
   readonly closed: (connection: ReadConnection) => void
+  /** It had ended before its latest request came, as idle ones do together when a load balancer forgets them. */
+  readonly wasStale: () => void
 }
 
 /** A path that can't be taken for more than that. */
@@ -85,6 +87,11 @@ export class ReadConnection {
   readonly #parser: AnswerParser
   #current: ReadUnderWay | null = null
   #isPaused = false
+  #hasServed = false
+  /** Whether a byte of the present answer has come. */
+  #isAnswering = false
+  /** Why the socket has ended while its last bytes are still to be read; null = it has not. */
+  #lost: Error | null = null
 
   /** @param host of the server, with its port */
   constructor(socket: Socket, host: string, events: ConnectionEvents) {
@@ -104,10 +111,13 @@ export class ReadConnection {
     })
     socket.setNoDelay(true)
     socket
-      .on('data', (bytes: Buffer) => this.#read(() => this.#parser.feed(bytes)))
-      .on('error', (error) => this.#fail(error))
-      .once('end', () => this.#fail(new Error('the server has closed the connection')))
-      .once('close', () => this.#fail(new Error('the connection is closed')))
+      .on('data', (bytes: Buffer) => {
+        this.#isAnswering = true
+        this.#read(() => this.#parser.feed(bytes))
+      })
+      .on('error', (error) => this.#failAfterRest(error))
+      .once('end', () => this.#failAfterRest(new Error('the server has closed the connection')))
+      .once('close', () => this.#failAfterRest(new Error('the connection is closed')))
   }
 
   /** Sends a request; nothing else is under way. */
@@ -118,7 +128,9 @@ export class ReadConnection {
     if (this.#current !== current) return
     const head = headOf(request, this.#host)
     if (head === null) return this.abort(UNSENDABLE)
+    if (!this.#parser.isIdle) return this.#fail(new Error('bytes came without a request'))
     current.isSent = true
+    this.#isAnswering = false
     this.#parser.expect(request.method === 'HEAD')
     this.#socket.write(head, 'latin1')
   }
@@ -150,7 +162,9 @@ export class ReadConnection {
     if (!this.#isPaused) return
     this.#isPaused = false
     this.#read(() => this.#parser.goOn())
-    if (!this.#isPaused) this.#socket.resume()
+    if (this.#isPaused) return
+    if (this.#lost === null) this.#socket.resume()
+    else this.#fail(this.#lost)
   }
 
   /** Closes the connection, whatever is under way. */
@@ -169,6 +183,7 @@ export class ReadConnection {
   #end(keepsAlive: boolean): void {
     const current = this.#current
     this.#current = null
+    this.#hasServed = true
     current?.handler.onResponseEnd(current.controller, {})
     // More than was asked for came: it would be taken for the next answer.
     if (!keepsAlive || !this.#parser.isIdle || this.#socket.destroyed)
@@ -177,6 +192,14 @@ export class ReadConnection {
     if (this.#isPaused) this.#socket.resume()
     this.#isPaused = false
     this.#events.free(this)
+  }
+
+  /** What arrived before the end of the socket is read before it: that may be the whole answer (contract 13.3). */
+  #failAfterRest(error: Error): void {
+    if (this.#hasServed && !this.#isAnswering && this.#current?.isSent === true)
+      this.#events.wasStale()
+    if (this.#isPaused && !this.#parser.isIdle) this.#lost ??= error
+    else this.#fail(error)
   }
 
   #fail(error: Error): void {

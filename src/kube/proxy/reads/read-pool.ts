@@ -29,6 +29,7 @@ export class ReadPool {
   readonly #connect: ReturnType<typeof buildConnector>
   readonly #clock: Clock
   readonly #all = new Set<ReadConnection>()
+  readonly #opening = new Set<Socket>()
   /** The one that was used last is last: the others close when few are needed. */
   #idle: Idle[] = []
   #isClosing = false
@@ -44,13 +45,14 @@ export class ReadPool {
 
   /** Whether there is no connection. */
   get isEmpty(): boolean {
-    return this.#all.size === 0
+    return this.#all.size === 0 && this.#opening.size === 0
   }
 
   /** Sends a read. Without a connection `onResponseError` is called, and `onRequestStart` is not. */
   dispatch(request: ReadCall, handler: ReadHandler): void {
     const free = this.#idle.pop()
-    if (free !== undefined) free.connection.send(request, handler)
+    if (this.#isDestroyed) handler.onResponseError(NOT_SENT, CLOSED)
+    else if (free !== undefined) free.connection.send(request, handler)
     else this.#open(request, handler)
   }
 
@@ -58,7 +60,7 @@ export class ReadPool {
   close(): void {
     this.#isClosing = true
     this.#stopTimer()
-    for (const { connection } of this.#idle.splice(0)) connection.close()
+    this.#closeIdle()
   }
 
   /** Ends all. */
@@ -66,17 +68,31 @@ export class ReadPool {
     this.#isDestroyed = true
     this.close()
     for (const connection of this.#all) connection.close()
+    for (const socket of this.#opening) socket.destroy(CLOSED)
+  }
+
+  #closeIdle(): void {
+    for (const { connection } of this.#idle.splice(0)) connection.close()
   }
 
   #open(request: ReadCall, handler: ReadHandler): void {
     const { protocol, host, hostname, port } = this.#origin
     const target = { protocol, host, hostname: withoutBrackets(hostname), port }
-    this.#connect(target, (...[error, socket]) => {
+    let opening: Socket | null = null
+    const connected: Parameters<ReturnType<typeof buildConnector>>[1] = (...[error, socket]) => {
+      if (opening !== null) this.#opening.delete(opening)
       if (error !== null) return handler.onResponseError(NOT_SENT, error)
       if (!this.#isDestroyed) return this.#add(socket, host).send(request, handler)
       socket.destroy()
-      handler.onResponseError(NOT_SENT, new Error('the connections are closed'))
-    })
+      handler.onResponseError(NOT_SENT, CLOSED)
+    }
+    try {
+      opening = this.#connect(target, connected) as unknown as Socket
+      this.#opening.add(opening)
+    } catch (error) {
+      // Of TLS options: a certificate whose key is another one's, while both files are replaced.
+      handler.onResponseError(NOT_SENT, error as Error)
+    }
   }
 
   #add(socket: Socket, host: string): ReadConnection {
@@ -86,6 +102,8 @@ export class ReadPool {
         this.#all.delete(one)
         this.#idle = this.#idle.filter((idle) => idle.connection !== one)
       },
+      // The repeat of the read that has met one must not meet the next.
+      wasStale: () => this.#closeIdle(),
     })
     this.#all.add(connection)
     return connection
@@ -107,6 +125,8 @@ export class ReadPool {
     })
   }
 }
+
+const CLOSED = new Error('the connections are closed')
 
 /** Of a request that was not sent. */
 const NOT_SENT = {

@@ -63,6 +63,28 @@ function started() {
 const PENDING: Pending = { mayComplete: () => false, end: () => expect.fail('it is answered') }
 
 describe('streams', () => {
+  test.each(['at once', 'later'])(
+    'of a key that was shortened before one of them was admitted end with it, checked %s (13.4)',
+    async (how) => {
+      const clock = manualClock(t0)
+      const authenticated = callerOf('a', after(3600))
+      const shortened = callerOf('a', after(60))
+      const found: Reauthentication = { ok: true, caller: shortened }
+      const reauthenticated = (): Reauthentication =>
+        clock.nowMs() < after(60) ? found : { ok: false, because: 'expired' }
+      const requests = new InFlightRequests({
+        clock,
+        reauthenticate: how === 'at once' ? reauthenticated : async () => reauthenticated(),
+        observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
+      })
+      const cuts: string[] = []
+      for (const caller of [shortened, authenticated])
+        requests.open(caller, PENDING).flows('watch', (reason) => void cuts.push(reason))
+      await clock.advance(61_000)
+      expect(cuts).toEqual(['expired', 'expired'])
+    },
+  )
+
   test.each(['expired', 'revoked', 'changed', 'stale'] as const)(
     'are cut when their key is %s, those of others stay (13.4)',
     async (because) => {
