@@ -5,10 +5,10 @@ import { isSessionSubresource } from '../../domain/scope/sensitive.ts'
 import {
   ArrivedAnswer,
   type Upstream,
+  type UpstreamCall,
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
-import type { EndSignal } from '../../runtime/concurrency/end-signal.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/request.ts'
 import { ERRORS } from '../errors.ts'
@@ -56,19 +56,19 @@ export const mayChange = ({ method }: Pick<HttpRequest, 'method'>): boolean =>
 /**
  * Forwards the request. Returns the API server's answer while its body streams, or `unavailable` if there is none.
  *
- * @param signal aborts the request and its answer
+ * @param until as in UpstreamCall; the signal ends the answer, too
  */
 export async function forward(
   upstream: Pick<Upstream, 'send'>,
   request: ParsedRequest,
   call: ForwardedCall,
   as: RunsAs,
-  signal: EndSignal,
+  until: Pick<UpstreamCall, 'signal' | 'maySend'>,
 ): Promise<Answer> {
   const streamed = hasBody(call) ? call.body : null
   const body = isSmallBody(call) ? await smallBody(call) : streamed
   // A small body that broke off is not sent, nor is a request that ended while its body was read.
-  if (body === 'brokenOff' || signal.aborted) return UNAVAILABLE
+  if (body === 'brokenOff' || until.signal.aborted) return UNAVAILABLE
   try {
     const answer = await upstream.send({
       method: request.method,
@@ -78,7 +78,7 @@ export async function forward(
       body,
       isLongRunning: isLongRunning(request.attributes),
       isProxied: isProxied(request.attributes),
-      signal,
+      ...until,
     })
     const { status } = answer
     const headers = unchangedHeaders(answer.headers)

@@ -72,18 +72,24 @@ const percentDecoded = (name: string): string =>
     .replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     .toLowerCase()
 
+/** The names of the headers that concern the client's connection alone, as it says, in lower case. */
+const hopByHopIn = ({ connection }: HttpRequest['headers']): readonly string[] =>
+  connection === undefined
+    ? []
+    : connection
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim())
+
+/** The Content-Type that is forwarded: the scope decides by what the API server gets. undefined = none. */
+export const forwardedContentType = (headers: HttpRequest['headers']): string | undefined =>
+  hopByHopIn(headers).includes('content-type') ? undefined : headers['content-type']
+
 /** The headers to forward, with the client's address and the request ID, but without impersonation. */
 export function upstreamHeaders(
   call: Pick<HttpRequest, 'id' | 'headers' | 'remoteAddress'>,
 ): UpstreamHeaders {
-  const { connection } = call.headers
-  const hopByHop =
-    connection === undefined
-      ? []
-      : connection
-          .toLowerCase()
-          .split(',')
-          .map((name) => name.trim())
+  const hopByHop = hopByHopIn(call.headers)
   const endToEnd = (name: string) => (hopByHop.includes(name) ? undefined : call.headers[name])
   const headers: Record<string, string | readonly string[]> = {}
   for (const name of PASSED_UPSTREAM) {

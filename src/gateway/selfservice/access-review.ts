@@ -6,7 +6,7 @@ import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { readReply, sendRequest, type UpstreamClient } from './upstream-client.ts'
 
 /** The parts of a request that a review uses. */
-type ReviewClient = Omit<UpstreamClient, 'reservation'>
+type ReviewClient = Omit<UpstreamClient, 'handOn' | 'reservation'>
 
 /** A request to review, by the field of `spec` that describes it. */
 type ReviewedAccess =

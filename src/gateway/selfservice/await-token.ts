@@ -98,7 +98,7 @@ function withoutToken(state: Exclude<TokenState, { is: 'issued' }>): Answer {
 
 /** Deletes the object without a token. */
 async function deleteObject(request: SelfServiceRequest, name: string, uid: string): Promise<void> {
-  // With a signal of its own: the request's signal has aborted if the client has disconnected.
+  // By a signal of its own: the request's signal has aborted if the client has disconnected, or the key has ended.
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }
   const body = { type: 'application/json', json }
@@ -110,5 +110,5 @@ async function deleteObject(request: SelfServiceRequest, name: string, uid: stri
     query: [],
     body,
   } as const
-  await sendAndRead({ ...request, signal }, upstreamRequest)
+  await sendAndRead({ ...request, signal, handOn: () => true }, upstreamRequest)
 }

@@ -110,6 +110,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         clock,
         signal: asAbortSignal(lease.signal),
         still: lease.still,
+        handOn: lease.handOn,
       }
       try {
         return await dispatch(request, options)
@@ -127,6 +128,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         call,
         caller,
         signal: asAbortSignal(lease.signal),
+        handOn: lease.handOn,
         reservation: reservationFor(options.buffer, call, caller),
       }),
   }

@@ -36,6 +36,8 @@ export interface SelfServiceRequest {
   /** Aborts when the client disconnects or its key ends. */
   readonly signal: AbortSignal
   readonly still: RequestLease['still']
+  /** Called right before each write that is stored. */
+  readonly handOn: RequestLease['handOn']
 }
 
 /** The part of a request that decides which objects of a kind the caller sees. */

@@ -20,11 +20,11 @@ import { acceptOf, type Form, type UpstreamReply } from './response.ts'
 /** The parts of a request that its requests to the API server use. */
 export type UpstreamClient = Pick<
   SelfServiceRequest,
-  'upstream' | 'call' | 'caller' | 'signal' | 'reservation'
+  'upstream' | 'call' | 'caller' | 'signal' | 'handOn' | 'reservation'
 >
 
-/** Those that send and read none. */
-type UpstreamSender = Omit<UpstreamClient, 'reservation'>
+/** The parts that requests use which store nothing, and whose answers the caller reads. */
+type UpstreamSender = Omit<UpstreamClient, 'handOn' | 'reservation'>
 
 /** A request to the API server. */
 export interface UpstreamRequest {
@@ -50,15 +50,21 @@ export const SELF_SERVICE = { inAll: 64, ofOne: 16 } as const
 
 const selfServiceSemaphore = createSemaphore(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
 
-/** Sends a request, and resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
+/**
+ * Sends a request, and resolves with the head of the answer.
+ *
+ * @param maySend as in UpstreamCall
+ * @throws UpstreamUnavailable as Upstream does
+ */
 export async function sendRequest(
   client: UpstreamSender,
   query: UpstreamRequest,
+  maySend?: () => boolean,
 ): Promise<UpstreamAnswer> {
-  if (query.as !== 'gateway' || query.isWatch === true) return send(client, query)
+  if (query.as !== 'gateway' || query.isWatch === true) return send(client, query, maySend)
   const head = Promise.withResolvers<UpstreamAnswer>()
   void selfServiceSemaphore(client.caller.identity.user, async () => {
-    const sending = send(client, query)
+    const sending = send(client, query, maySend)
     head.resolve(sending)
     const answer = await sending.catch(() => null)
     // The permit is kept until the whole answer has arrived.
@@ -70,6 +76,7 @@ export async function sendRequest(
 async function send(
   { upstream, call, signal }: UpstreamSender,
   sent: UpstreamRequest,
+  maySend: (() => boolean) | undefined,
 ): Promise<UpstreamAnswer> {
   if (signal.aborted) throw new UpstreamUnavailable('unprocessed', 'the request was ended before')
   const { as, method, resource, name, subresource, body, form = WHOLE } = sent
@@ -90,6 +97,7 @@ async function send(
     body: body ? Buffer.from(bodyText(body.json, body.type)) : null,
     isLongRunning: sent.isWatch === true,
     signal,
+    maySend,
   })
 }
 
@@ -104,9 +112,10 @@ export async function sendAndRead(
   client: UpstreamClient,
   query: UpstreamRequest,
 ): Promise<UpstreamReply> {
-  const { atLeast, anyway } = client.reservation
+  const { handOn, reservation } = client
   const isStored = query.method !== 'GET' && !query.query.some(([name]) => name === 'dryRun')
-  return readReply(await sendRequest(client, query), isStored ? anyway : atLeast)
+  const answer = await sendRequest(client, query, isStored ? handOn : undefined)
+  return readReply(answer, isStored ? reservation.anyway : reservation.atLeast)
 }
 
 /** Objects in a page: more would block the event loop for long. */

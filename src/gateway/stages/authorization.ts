@@ -10,6 +10,7 @@ import type { RequestInfo, TargetKind } from '../../domain/scope/request-info.ts
 import { type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
+import { forwardedContentType } from '../proxy/request-headers.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import type { TargetRegistry } from '../targets/resolver.ts'
 
@@ -32,8 +33,8 @@ export const authorization: Stage<AuthorizationDeps> = (context, deps) => {
   const request = known(context, 'request')
   const { attributes } = request
   const { scope } = known(context, 'caller')
-  const creates =
-    needsCreate(attributes) || mayCreate(request, context.http.headers['content-type'])
+  const contentType = forwardedContentType(context.http.headers)
+  const creates = needsCreate(attributes) || mayCreate(request, contentType)
   const refusal = authorizeRequest({ scope }, attributes, creates, scopeContext)
   if (refusal === null) return null
   deps.scopeDenied(attributes.target.kind)
@@ -68,7 +69,7 @@ const NEVER_CREATE: ReadonlySet<string> = new Set([
  * Whether the request creates the object that it names if that does not exist: a scope must then grant `create` as well
  * (contract 11.6). A write of a subresource creates nothing.
  *
- * @param contentType the header as it is forwarded; undefined = none
+ * @param contentType as it is forwarded; undefined = none
  */
 export function mayCreate(
   { attributes, method }: Pick<ParsedRequest, 'attributes' | 'method'>,

@@ -25,15 +25,17 @@ export async function answerIfGranted(
   asked: PathRequest,
   { granted, refused }: PathAnswers,
 ): Promise<Answer> {
+  const { lease } = known(context, 'admitted')
   const client = {
     upstream: known(context, 'resolved').upstream,
     call: context.http,
     caller: keyCaller(known(context, 'caller')),
-    signal: asAbortSignal(known(context, 'admitted').lease.signal),
+    signal: asAbortSignal(lease.signal),
   }
   try {
     const isGranted = await isAllowed(client, { nonResourceAttributes: asked })
-    return isGranted ? await granted() : refused()
+    // Without a lease the caller has been refused already.
+    return isGranted && lease.handOn() ? await granted() : refused()
   } catch (error) {
     return answerToFailure(error)
   }

@@ -77,6 +77,8 @@ export interface InFlightEntry {
     cut: (reason: TerminationReason) => void,
     mayComplete?: boolean,
   ) => void
+  /** Whether the request may be sent: the key is not known to have ended. Ends the request otherwise. */
+  readonly maySend: () => boolean
   /** Authenticates the caller again; null = the key has ended, and the request with it. Never rejects. */
   readonly still: () => Promise<Caller | null>
   /** Removes the entry; later calls do nothing. */
@@ -95,7 +97,8 @@ interface InFlightRequest {
   caller: Caller
   /** The connection to its target; null = the management cluster. */
   readonly connection: object | null
-  isEnding: boolean
+  /** Why it ends within COMPLETE_WITHIN_MS; null = it does not. */
+  endsBy: TerminationReason | null
   readonly pending: Pending
   /** null = the request is not answered yet. */
   stream: AnswerStream | null
@@ -119,21 +122,26 @@ export class InFlightRequests {
    */
   open(caller: Caller, pending: Pending, connection: object | null = null): InFlightEntry {
     const uid = credentialUid(caller)
-    const entry: InFlightRequest = { caller, connection, pending, stream: null, isEnding: false }
+    const entry: InFlightRequest = { caller, connection, pending, stream: null, endsBy: null }
     const entries = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, entries.add(entry))
-    this.#setDeadline(uid, nextCheckMs(caller))
     // The key may have changed after the caller was authenticated: no later event would report that, and the deadline is
     // that of all requests of the key.
     const current = this.#currentCaller(entry)
-    // One that has ended is cut once its caller holds this entry.
-    if (!(current instanceof Promise) && current.ok)
-      this.#setDeadline(uid, nextCheckMs(current.caller))
-    else void Promise.resolve(current).then((found) => this.#reauthenticated(entry, found))
+    if (!(current instanceof Promise) && current.ok) this.#reauthenticated(entry, current)
+    else {
+      this.#setDeadline(uid, nextCheckMs(caller))
+      // One that has ended is cut once its caller holds this entry.
+      void Promise.resolve(current).then((found) => this.#reauthenticated(entry, found))
+    }
     return {
       flows: (kind, cut, mayComplete = false) => {
         entry.stream = { kind, cut, mayComplete }
         this.#options.observer.opened(kind)
+      },
+      maySend: () => {
+        if (entry.endsBy !== null) this.#end(entry, entry.endsBy)
+        return this.#isOpen(entry)
       },
       still: async () => {
         const now = await this.#currentCaller(entry)
@@ -205,8 +213,8 @@ export class InFlightRequests {
   }
 
   #cut(entry: InFlightRequest, reason: TerminationReason): void {
-    if (entry.isEnding) return
-    entry.isEnding = true
+    if (entry.endsBy !== null) return
+    entry.endsBy = reason
     const { stream, pending } = entry
     const mayComplete = stream ? stream.mayComplete : pending.mayComplete()
     if (!mayComplete) this.#end(entry, reason)

@@ -13,6 +13,12 @@ export interface RequestLease {
   /** Aborts when the client disconnects or the key ends: all work for the request then stops. */
   readonly signal: EndSignal
   /**
+   * Notes that the request is sent to its server now: a write then may complete when the key ends.
+   *
+   * @returns false = it must not be sent, as the key has ended
+   */
+  readonly handOn: () => boolean
+  /**
    * Authenticates the caller again. Await it before a write that follows a wait.
    *
    * @throws Error when the key has ended; the request has been answered by then
@@ -56,12 +62,14 @@ export function leaseRequest(
   let over = null as Extract<LeaseOutcome<never>, { isOver: true }> | null
   /** Answers the stage that runs now with the refusal. */
   let endStage = (): void => undefined
+  let isHandedOn = false
   const pending: Pending = {
-    mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
+    mayComplete: () => isHandedOn && !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
       const { beforeAnswer, ofChanges } = credentialRefusals(caller)
       // The API server does not carry out a request whose body is incomplete.
-      const isCarriedOut = call.by !== 'request' || (mayChange(call) && hasArrived(call))
+      const isCarriedOut =
+        call.by !== 'request' || (isHandedOn && mayChange(call) && hasArrived(call))
       over = { answer: (isCarriedOut ? ofChanges : beforeAnswer)[reason], isOver: true, reason }
       entry.close()
       endStage()
@@ -75,6 +83,11 @@ export function leaseRequest(
     signal: ended,
     flows: entry.flows,
     close: entry.close,
+    handOn: () => {
+      const maySend = entry.maySend()
+      isHandedOn ||= maySend
+      return maySend
+    },
     still: async () => {
       const now = await entry.still()
       if (now === null) throw new Error('the credential ended while a request of it was in flight')

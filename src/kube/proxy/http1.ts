@@ -105,7 +105,7 @@ class Http1Exchange implements Dispatcher.DispatchHandler {
   /** A request that has ended waits for its connection, too: otherwise many would open more and more connections. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#isEnded) this.#end()
+    if (this.#isEnded || this.#call.maySend?.() === false) this.#end()
     else {
       this.#isSent = true
       this.#limits = new HeadLimits(this.#clock, this.#call, (because) =>

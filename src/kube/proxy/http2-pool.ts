@@ -70,7 +70,7 @@ export class Http2Pool {
       pooled.isOpen = false
       throw new UpstreamError('unprocessed', new Error('the connection has just been closed'))
     }
-    if (call.signal.aborted) {
+    if (call.signal.aborted || call.maySend?.() === false) {
       this.#release(pooled, false)
       // Not opened at all: Node would send a stream even if it is cancelled right after it is opened.
       throw new UpstreamError('unprocessed', new Error('the request was ended before it was sent'))

@@ -60,6 +60,10 @@ export interface UpstreamCall {
   readonly isProxied?: boolean
   /** Ends the request, even while the body of the response streams. */
   readonly signal: EndSignal
+  /**
+   * Called on an open connection right before the request is sent, each time; false = it is not sent. Absent = it always is.
+   */
+  readonly maySend?: (() => boolean) | undefined
 }
 
 /** A response of the API server. */

@@ -50,7 +50,7 @@ function send(caller: KeyCaller, method: string, target: string, given: Partial<
   const reading = parseRequest(method, { kind: 'Management' }, target)
   if (!reading.ok) throw new Error(reading.answer.body.toString())
   const call = callTo(target, { method, ...given })
-  return forward(upstream, reading.request, call, { caller }, call.gone)
+  return forward(upstream, reading.request, call, { caller }, { signal: call.gone })
 }
 
 async function textOf({ body }: Answer): Promise<string> {

@@ -73,7 +73,7 @@ test('a create whose answer is cut is carried out once, and is a 504 without Ret
   }
   relay.keepAnswersOf(LONGER_THAN_HANDSHAKE)
   const caller = { key, identity, scope: null, expiresMs: null }
-  const answering = forward(upstream, reading.request, call, { caller }, call.gone)
+  const answering = forward(upstream, reading.request, call, { caller }, { signal: call.gone })
   await eventually('it is carried out', async () => (await made()) || undefined, {
     withinMs: 20_000,
   })

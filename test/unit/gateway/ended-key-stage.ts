@@ -54,6 +54,7 @@ function apiServer(act: (call: UpstreamCall) => Promise<void> | void, isDeaf: bo
   const asked: UpstreamCall[] = []
   const answers: UpstreamAnswer[] = []
   const send: Upstream['send'] = async (call) => {
+    if (call.maySend?.() === false) throw new UpstreamUnavailable('unprocessed', 'not sent')
     asked.push(call)
     const answer = await answerTo(call)
     answers.push(answer)

@@ -228,6 +228,12 @@ describe('a request that may create needs the verb create as well (11.6; threats
     const { answer } = await ask(PATH, { method, headers: { 'content-type': type } })
     expect(answer.status).toBe(status)
   })
+
+  test('a patch whose type stays with the gateway needs the right to create', async () => {
+    const { ask } = handlerWith({ scope: CONFIG_MAPS })
+    const headers = { 'content-type': 'application/merge-patch+json', connection: 'Content-Type' }
+    expect((await ask(PATH, { method: 'PATCH', headers })).answer.status).toBe(403)
+  })
 })
 
 describe.each([

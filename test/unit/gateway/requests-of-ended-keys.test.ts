@@ -162,17 +162,30 @@ describe('a request without a response yet', () => {
     expect({ ended, counted, left: underWay() }).toEqual({ ended: 1, counted: [], left: 0 })
   })
 
-  test('has half a second to complete when it is a complete write, which may have ended its own key', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const { begin, end, clock } = createStage({ act: () => promise })
-    const { answer, use } = begin('DELETE', `${MAPS}/a`)
-    await turn()
-    await end('revoked')
-    await clock.advance(499)
-    resolve()
-    const { status } = await answer
-    expect({ status, use: await use() }).toEqual({ status: 200, use: 'used' })
-  })
+  test.each([
+    { name: 'a forwarded one', path: `${MAPS}/a` },
+    { name: 'of a key', path: `${KEYS}/a` },
+  ])(
+    'has half a second to complete when it is a write that was sent, which may have ended its own key: $name',
+    async ({ path }) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const { begin, end, clock, asked } = createStage({
+        act: ({ method }) => (method === 'DELETE' ? promise : undefined),
+      })
+      const { answer, use, rest } = begin('DELETE', path)
+      rest()
+      await eventually(
+        'it is sent',
+        () => asked.some(({ method }) => method === 'DELETE') || undefined,
+        { withinMs: 20_000 },
+      )
+      await end('revoked')
+      await clock.advance(499)
+      resolve()
+      const { status } = await answer
+      expect({ status, use: await use() }).toEqual({ status: 200, use: 'used' })
+    },
+  )
 
   test('is cut after that half second', async () => {
     const { begin, end, clock } = createStage({ act: never })
@@ -200,12 +213,11 @@ describe('a request without a response yet', () => {
     'is not sent where its key ends while its use is recorded: $method $path (14.1)',
     async (row) => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const { begin, end, clock, asked } = createStage({ started: () => promise })
+      const { begin, end, asked } = createStage({ started: () => promise })
       const { answer, rest } = begin(row.method, row.path)
       rest()
       await turn()
       await end('revoked')
-      await clock.advance(500)
       expect((await answer).status).toBe(401)
       resolve()
       await turn()

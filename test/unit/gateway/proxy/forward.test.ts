@@ -34,7 +34,7 @@ const respondBy =
   async (call) => {
     const reading = parseRequest(call.method, { kind: 'Management' }, call.target)
     if (!reading.ok) return reading.answer
-    return forward(upstream, reading.request, call, as, call.gone)
+    return forward(upstream, reading.request, call, as, { signal: call.gone })
   }
 
 interface Stage extends Served {

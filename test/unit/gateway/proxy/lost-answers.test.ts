@@ -30,7 +30,7 @@ const gatewayTo = (upstream: Upstream): Promise<Served> =>
   served(async (call) => {
     const reading = parseRequest(call.method, { kind: 'Management' }, call.target)
     return reading.ok
-      ? forward(upstream, reading.request, call, { caller: CALLER }, call.gone)
+      ? forward(upstream, reading.request, call, { caller: CALLER }, { signal: call.gone })
       : reading.answer
   })
 

@@ -40,7 +40,7 @@ function patching(headers: Record<string, string>) {
     return { status: 200, headers: {}, body: Readable.from([]) }
   }
   const call = callTo('/', { method: 'PATCH', headers, body })
-  const answer = forward({ send }, reading.request, call, 'gateway', ended)
+  const answer = forward({ send }, reading.request, call, 'gateway', { signal: ended })
   return { body, ended, sent, answer }
 }
 

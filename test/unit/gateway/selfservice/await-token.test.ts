@@ -44,10 +44,17 @@ describe('a created token is awaited (12.2)', () => {
       code: 504,
       left: recreated,
     },
-  ])('$name', async ({ there, code, left }) => {
+    {
+      name: 'not issued before its key ends: it is deleted',
+      there: token(),
+      code: 504,
+      left: null,
+      isOver: true,
+    },
+  ])('$name', async ({ there, code, left, isOver = false }) => {
     const { answers, stored } = having(there)
     const clock = manualClock(t0)
-    const request = exchangeOf({ verb: 'create', name: '', answers })
+    const request = exchangeOf({ verb: 'create', name: '', answers, handOn: () => !isOver })
     const info = { ...request.info, resource: TOKENS }
     const waiting = awaitToken({ ...request, info }, token(), clock)
     await clock.advance(6000)

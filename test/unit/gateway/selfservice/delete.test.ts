@@ -26,6 +26,8 @@ const KEYS = [ABOVE, named('b'), named('ci', OWNED), named('d'), named('e')]
 /** Deletes all keys; the caller ends with its key, with its owner, or after that many deletions. */
 async function removedUntil(most: number) {
   const removed: string[] = []
+  const isOver = (): boolean =>
+    removed.length >= most || ['ci', 'above'].some((one) => removed.includes(one))
   const answers = ({ method, path }: UpstreamCall): readonly [number, JsonMap] => {
     const name = /keys\/([a-z]+)/.exec(path)?.[1]
     if (method === 'GET') return [200, { kind: 'OwnedAccessKeyList', metadata: {}, items: KEYS }]
@@ -43,11 +45,10 @@ async function removedUntil(most: number) {
           ? accessKeyOf(ABOVE as unknown as OwnedAccessKeyObject, () => '')
           : undefined,
       still: async () => {
-        const isOver =
-          removed.length >= most || ['ci', 'above'].some((one) => removed.includes(one))
-        if (isOver) throw new Error('the access key ended')
+        if (isOver()) throw new Error('the access key ended')
         return exchange.caller
       },
+      handOn: () => !isOver(),
     },
     {},
     OWNED,

@@ -16,7 +16,11 @@ import { createResponseBuffer } from '../../../../src/gateway/selfservice/respon
 import { validate } from '../../../../src/gateway/selfservice/validation.ts'
 import type { FieldRefusal } from '../../../../src/gateway/selfservice/write-options.ts'
 import { createMaxInFlight } from '../../../../src/gateway/streams/max-in-flight.ts'
-import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
+import {
+  type Upstream,
+  type UpstreamCall,
+  UpstreamUnavailable,
+} from '../../../../src/kube/proxy/types.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { callTo } from '../request-builder.ts'
@@ -47,11 +51,23 @@ export interface Requested {
   readonly answers: (call: UpstreamCall) => readonly [number, JsonMap]
   readonly find?: (name: string) => AccessKey | undefined
   readonly still?: SelfServiceRequest['still']
+  /** Absent: all writes are sent. */
+  readonly handOn?: SelfServiceRequest['handOn']
 }
 
 /** The request of key ci, of user ada unless its spec says otherwise. */
 export function exchangeOf(
-  { verb, name, resource = ACCESS_KEYS, isStatus = false, body, answers, find, still }: Requested,
+  {
+    verb,
+    name,
+    resource = ACCESS_KEYS,
+    isStatus = false,
+    body,
+    answers,
+    find,
+    still,
+    handOn,
+  }: Requested,
   spec: OwnedAccessKeySpec = {},
   metadata: JsonMap = {},
 ): SelfServiceRequest {
@@ -80,11 +96,13 @@ export function exchangeOf(
     clock: manualClock(t0),
     signal: asAbortSignal(call.gone),
     still: still ?? (async () => caller),
+    handOn: handOn ?? (() => true),
   }
 }
 
 const upstreamTo = (answers: Requested['answers']): Pick<Upstream, 'send'> => ({
   send: async (call) => {
+    if (call.maySend?.() === false) throw new UpstreamUnavailable('unprocessed', 'not sent')
     const [status, json] = answers(call)
     return {
       status,

@@ -2,6 +2,7 @@
 // the refusal (contract 10.2, 13.4; threats C3). By then the request is no longer among those that the key ends.
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import type { Reauthentication } from '../../../../src/authn/authenticator.ts'
 import type { KeyCaller } from '../../../../src/authn/caller.ts'
 import {
   type EndReason,
@@ -37,9 +38,11 @@ class HeldRequests extends InFlightRequests {
 }
 
 function leased(given: Parameters<typeof callTo>[1] = {}) {
+  const clock = manualClock(t0)
+  let now: Reauthentication = { ok: true, caller }
   const streams = new HeldRequests({
-    clock: manualClock(t0),
-    reauthenticate: () => ({ ok: true, caller }),
+    clock,
+    reauthenticate: () => now,
     observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
   })
   const lease = leaseRequest(streams, {
@@ -50,7 +53,12 @@ function leased(given: Parameters<typeof callTo>[1] = {}) {
   })
   const answering = Promise.withResolvers<Answer | null>()
   const outcome = lease.outcome(answering.promise)
-  return { lease, answering, outcome, end: (reason?: EndReason) => streams.end(reason) }
+  const revoke = (): void => {
+    now = { ok: false, because: 'revoked' }
+    streams.look(null)
+  }
+  const end = (reason?: EndReason): void => streams.end(reason)
+  return { lease, clock, answering, outcome, end, revoke }
 }
 
 const REFUSED = { isOver: true, answer: { status: 401, refusal: 'keyNotFound' } }
@@ -98,7 +106,8 @@ describe('a request that is ended under way (13.1)', () => {
     'gets a 504 without Retry-After where it may have been carried out: %s',
     async (reason) => {
       for (const given of [{ method: 'POST' }, { method: 'DELETE' }, { by: 'upgrade' as const }]) {
-        const { outcome, end } = leased(given)
+        const { lease, outcome, end } = leased(given)
+        lease.handOn()
         end(reason)
         const { answer } = await outcome
         expect(answer).toMatchObject({ status: 504, refusal: 'endedUnderWay' })
@@ -114,7 +123,8 @@ describe('a request that is ended under way (13.1)', () => {
       [{ method: 'POST' }, 'keyChangedUnderWay'],
       [{}, 'keyChanged'],
     ] as const) {
-      const { outcome, end } = leased(given)
+      const { lease, outcome, end } = leased(given)
+      lease.handOn()
       end('changed')
       const { answer } = await outcome
       expect(answer).toMatchObject({ status: 401, refusal })
@@ -130,8 +140,13 @@ describe('a request that is ended under way (13.1)', () => {
         headers: { 'content-length': '9' },
         body: new Readable({ read: () => undefined }),
       }
-      for (const given of [{}, unfinished]) {
-        const { outcome, end } = leased(given)
+      for (const [given, isHandedOn] of [
+        [{}, true],
+        [unfinished, true],
+        [{ method: 'POST' }, false],
+      ] as const) {
+        const { lease, outcome, end } = leased(given)
+        if (isHandedOn) lease.handOn()
         end(reason)
         expect((await outcome).answer).toMatchObject({
           status: 503,
@@ -140,4 +155,24 @@ describe('a request that is ended under way (13.1)', () => {
       }
     },
   )
+})
+
+describe('a complete write whose key ends (13.4)', () => {
+  test('is not sent, and refused at once, where it has not been sent yet', async () => {
+    const { lease, revoke, outcome } = leased({ method: 'DELETE' })
+    revoke()
+    expect(await outcome).toMatchObject(REFUSED)
+    expect(lease.handOn()).toBe(false)
+  })
+
+  test('has half a second where it has been sent, in which it is not sent again', async () => {
+    const { lease, revoke, outcome, clock } = leased({ method: 'DELETE' })
+    expect(lease.handOn()).toBe(true)
+    revoke()
+    await clock.advance(499)
+    expect(lease.signal.aborted).toBe(false)
+    expect(lease.handOn()).toBe(false)
+    expect(await outcome).toMatchObject(REFUSED)
+    expect(lease.signal.aborted).toBe(true)
+  })
 })
