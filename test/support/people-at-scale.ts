@@ -99,7 +99,13 @@ function measure(): PeopleAtScale {
       }),
     ),
   )
-  const everybodyMs = cpuMs(() => stores.teams.put(team(1, 1_000_000, [group('everybody')])))
+  // The least of three: a busy machine takes from the caches of its cores.
+  const everybodyMs = Math.min(
+    ...[1_000_000, 2_000_000, 3_000_000].map((version) => {
+      stores.teams.put(team(1, version, []))
+      return cpuMs(() => stores.teams.put(team(1, version + 1, [group('everybody')])))
+    }),
+  )
   return {
     bytesPerUser: (withUsers - empty) / USERS,
     bytesPerTeam: (withTeams - withUsers) / TEAMS,

@@ -59,5 +59,6 @@ export class ObservedBody extends PassedBody {
   constructor(source: Readable, flowed: () => void) {
     super(source)
     source.on('data', () => flowed())
+    this.failIfDestroyed()
   }
 }

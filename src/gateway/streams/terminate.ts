@@ -76,10 +76,12 @@ function guardedWatch(
   // Not with `pipeline`, which would drop the last event when the source is destroyed.
   source.pipe(watchStream)
   source.once('error', (error) => watchStream.destroy(error))
-  source.once('close', () => {
+  const breakOff = (): void => {
     if (!source.readableEnded && !watchStream.writableEnded && !watchStream.isCut)
       watchStream.destroy()
-  })
+  }
+  if (source.closed) breakOff()
+  else source.once('close', breakOff)
   watchStream.once('close', () => {
     source.destroy()
     done()
@@ -97,7 +99,9 @@ function guardedBody(
     void source.destroy(new BodyCut(`the stream was cut: ${reason}`))
   // A client of a watch or of logs can't tell whether they are complete.
   flows(kind, cut, kind === 'body' && !isLong)
-  source.once('close', done)
+  // It may have broken off before: Node emits no second event.
+  if (source.closed) done()
+  else source.once('close', done)
   return source
 }
 

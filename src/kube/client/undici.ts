@@ -1,4 +1,5 @@
 // The parts of undici that the program uses. Its index loads fetch, WebSocket, caches and mocks too: 12 MB.
+import type { Socket } from 'node:net'
 import type { Dispatcher, Pool as PoolType, buildConnector as BuildConnector } from 'undici'
 // @ts-expect-error -- undici has types for its index only
 import api from 'undici/lib/api/index.js'
@@ -15,5 +16,10 @@ Object.assign((DispatcherOfUndici as typeof Dispatcher).prototype, api)
 /** undici's connections to one origin. */
 export const Pool = PoolOfUndici as typeof PoolType
 
+/** Opens a connection, as undici does. Returns its socket at once, which the types of undici leave out. */
+export type Connector = (...asked: Parameters<BuildConnector.connector>) => Socket
+
 /** Makes the function by which undici opens a connection. */
-export const buildConnector = connectorOfUndici as typeof BuildConnector
+export const buildConnector = connectorOfUndici as (
+  options: BuildConnector.BuildOptions,
+) => Connector

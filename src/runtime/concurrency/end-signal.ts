@@ -25,12 +25,21 @@ export class EndSource implements EndSignal {
     this.#listeners = this.#listeners.filter((one) => one !== listener)
   }
 
-  /** Calls the listeners in their order; later calls do nothing. */
+  /** Calls the listeners in their order; later calls do nothing. What one throws is thrown again once all were called. */
   end(): void {
     const listeners = this.#listeners
     this.#isOver = true
     this.#listeners = []
-    for (const listener of listeners) listener()
+    for (const listener of listeners) {
+      try {
+        listener()
+      } catch (error) {
+        // As an EventTarget does.
+        process.nextTick(() => {
+          throw error
+        })
+      }
+    }
   }
 }
 

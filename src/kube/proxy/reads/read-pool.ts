@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { withoutBrackets } from '../../../domain/ip-address.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Tls } from '../../client/kubeconfig.ts'
-import { buildConnector } from '../../client/undici.ts'
+import { type Connector, buildConnector } from '../../client/undici.ts'
 import { ReadConnection, type ReadHandler, type ReadCall } from './read-connection.ts'
 
 /** The API server closes idle connections after 90 s. They are closed earlier here, so that none breaks a read. */
@@ -26,7 +26,7 @@ interface Idle {
 /** Connections to one server. */
 export class ReadPool {
   readonly #origin: URL
-  readonly #connect: ReturnType<typeof buildConnector>
+  readonly #connect: Connector
   readonly #clock: Clock
   readonly #all = new Set<ReadConnection>()
   readonly #opening = new Set<Socket>()
@@ -79,7 +79,7 @@ export class ReadPool {
     const { protocol, host, hostname, port } = this.#origin
     const target = { protocol, host, hostname: withoutBrackets(hostname), port }
     let opening: Socket | null = null
-    const connected: Parameters<ReturnType<typeof buildConnector>>[1] = (...[error, socket]) => {
+    const connected: Parameters<Connector>[1] = (...[error, socket]) => {
       if (opening !== null) this.#opening.delete(opening)
       if (error !== null) return handler.onResponseError(NOT_SENT, error)
       if (!this.#isDestroyed) return this.#add(socket, host).send(request, handler)
@@ -87,7 +87,7 @@ export class ReadPool {
       handler.onResponseError(NOT_SENT, CLOSED)
     }
     try {
-      opening = this.#connect(target, connected) as unknown as Socket
+      opening = this.#connect(target, connected)
       this.#opening.add(opening)
     } catch (error) {
       // Of TLS options: a certificate whose key is another one's, while both files are replaced.

@@ -221,6 +221,19 @@ describe('an answer', () => {
     source.end()
   })
 
+  test.each([
+    { name: 'a watch', isWatch: true, isLong: true },
+    { name: 'logs', isWatch: false, isLong: true },
+    { name: 'a body', isWatch: false, isLong: false },
+  ])('that has broken off before frees its place: $name (13.3)', async ({ isWatch, isLong }) => {
+    const broken = new PassThrough().destroy()
+    await setImmediate()
+    const { answer, open, counts } = started({ body: broken }, isWatch, isLong)
+    await setImmediate()
+    expect(streamOf(answer).destroyed).toBe(true)
+    expect({ open, done: counts.done }).toEqual({ open: [], done: 1 })
+  })
+
   test('that is a complete buffer passes and ends', () => {
     const { answer, open, counts } = started({ body: Buffer.from('{}') })
     expect(answer.body).toEqual(Buffer.from('{}'))

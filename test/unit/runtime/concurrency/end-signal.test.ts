@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { EndSource, asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 
@@ -21,6 +23,23 @@ test('a listener that was removed is not called', () => {
   source.removeEventListener('abort', listener)
   source.end()
   expect(calls).toBe(0)
+})
+
+test('a listener that throws stops no other, and the process learns of it', async () => {
+  const module = new URL('../../../../src/runtime/concurrency/end-signal.ts', import.meta.url)
+  const worker = new Worker(
+    `import { parentPort } from 'node:worker_threads'
+     import { EndSource } from '${module.href}'
+     const source = new EndSource()
+     source.addEventListener('abort', () => { throw new Error('of a listener') })
+     source.addEventListener('abort', () => parentPort.postMessage('called'))
+     source.end()`,
+    { eval: true },
+  )
+  const called: unknown[] = []
+  worker.on('message', (name) => called.push(name))
+  const [error] = (await once(worker, 'error')) as [Error]
+  expect({ called, says: error.message }).toEqual({ called: ['called'], says: 'of a listener' })
 })
 
 test('an AbortSignal follows the source, from before its end and after it', () => {

@@ -1,12 +1,11 @@
 // How often passwords may be tried, and what floods do to others.
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import {
   type CountedAttempt,
   createAttemptLimits,
 } from '../../../../src/signin/password/attempt-limits.ts'
 import { repeated } from '../../../support/tier.ts'
+import { usedHeapMiB } from '../../../support/heap.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -145,8 +144,6 @@ describe('a flood (25.5, SG)', () => {
   })
 
   test('of long names keeps 10,000 counters, and no text of a name', () => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
     const limits = createAttemptLimits()
     const flood = (count: number, filler: string): void => {
       for (let at = 0; at < count; at += 1) {
@@ -155,16 +152,12 @@ describe('a flood (25.5, SG)', () => {
         limits.admit(attempt({ username, address: ipv4(at) }), 0)
       }
     }
-    const usedMiB = (): number => {
-      collect()
-      return process.memoryUsage().heapUsed / 1024 / 1024
-    }
     flood(repeated(4000, 200_000), '')
     expect(limits.size()).toBe(10_000)
-    const beforeMiB = usedMiB()
+    const beforeMiB = usedHeapMiB()
     flood(20_000, 'x'.repeat(4000))
     expect(limits.size()).toBe(10_000)
-    expect(usedMiB() - beforeMiB).toBeLessThan(5)
+    expect(usedHeapMiB() - beforeMiB).toBeLessThan(5)
   })
 
   test('that is refused displaces no counter of others', () => {

@@ -1,7 +1,5 @@
 /** @module-tag no-retry */
 import { lookup } from 'node:dns'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Resolve } from '../../../../src/runtime/address-guard.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
@@ -11,6 +9,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 import { startForgedProvider } from '../../../support/oidc/forged-provider.ts'
 import { NO_END } from '../../../support/oidc/sign-in.ts'
+import { collectGarbage } from '../../../support/heap.ts'
 
 /** Name servers whose answers a test says: each name has the next of its addresses, the last one for good. */
 function nameServers(addresses: Readonly<Record<string, readonly string[]>>): Resolve {
@@ -133,8 +132,6 @@ test('a call ends with the signal of its caller', async () => {
 })
 
 test('a call leaves nothing in memory while the signal of its caller lives on', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   const { issuer } = await startForgedProvider()
   const made: WeakRef<AbortSignal>[] = []
   const any = AbortSignal.any.bind(AbortSignal)
@@ -148,7 +145,7 @@ test('a call leaves nothing in memory while the signal of its caller lives on', 
   for (let at = 0; at < 20; at += 1) await get(`${issuer}/keys`)
   watched.mockReset()
   const isLeft = (): boolean => {
-    collect()
+    collectGarbage()
     return made.some((signal) => signal.deref() !== undefined)
   }
   expect(made.length).toBeGreaterThanOrEqual(20)

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import {
   type KeepsLastWrite,
@@ -7,6 +5,7 @@ import {
   sourceWritten,
   WritePace,
 } from '../../../../src/sync/writes/write-pace.ts'
+import { usedHeapMiB } from '../../../support/heap.ts'
 import { manualClock } from '../../../support/manual-clock.ts'
 
 /** A pace on a clock that only the test moves, with a record for each object. */
@@ -118,14 +117,8 @@ describe('the pace of answers', () => {
   })
 
   test('keeps no times of objects that are not written any more (19.7)', () => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
-    const usedMiB = (): number => {
-      collect()
-      return process.memoryUsage().heapUsed / 1024 / 1024
-    }
     const { clock, pace, answerMs } = paced()
-    const beforeMiB = usedMiB()
+    const beforeMiB = usedHeapMiB()
     // One of them is written again and again.
     for (let at = 0; at < 300_000; at += 1) {
       clock.setMonotonic(at * 100)
@@ -133,7 +126,7 @@ describe('the pace of answers', () => {
       if (at % 100 === 0) pace.wrote('shop/web-0', 'answer')
       else pace.forget(`shop/web-${at}`)
     }
-    expect(usedMiB() - beforeMiB).toBeLessThan(5)
+    expect(usedHeapMiB() - beforeMiB).toBeLessThan(5)
     expect(answerMs('shop/web-299999')).toBe(0)
   })
 })

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AnswerHead } from '../../../../../src/kube/proxy/reads/answer-head.ts'
 import { AnswerParser } from '../../../../../src/kube/proxy/reads/answer-parser.ts'
+import { collectGarbage } from '../../../../support/heap.ts'
 
 /** What was read. */
 interface Read {
@@ -67,7 +68,7 @@ describe.each([1, 2, 3, 7, 100_000])('in pieces of %i bytes', (size) => {
 })
 
 // biome-ignore format: a table
-const MALFORMED: readonly { readonly name: string; readonly text: string }[] = [
+const MALFORMED: readonly { readonly name: string; readonly text: string; readonly isHead?: boolean }[] = [
   { name: 'another protocol', text: 'SSH-2.0-x\r\n\r\n' },
   { name: 'HTTP/2', text: 'HTTP/2 200 OK\r\n\r\n' },
   { name: 'HTTP/0.9', text: 'hello\r\n\r\n' },
@@ -86,6 +87,9 @@ const MALFORMED: readonly { readonly name: string; readonly text: string }[] = [
   { name: 'a length with a tab', text: `${OK}Content-Length: 1\t\r\n\r\na` },
   { name: 'a length with a space', text: `${OK}Content-Length: 1 \r\n\r\na` },
   { name: 'an empty length', text: `${OK}Content-Length:\r\n\r\n` },
+  { name: 'two lengths without a body, by HEAD', text: `${OK}Content-Length: 1\r\nContent-Length: 1\r\n\r\n`, isHead: true },
+  { name: 'two lengths without a body, by 304', text: 'HTTP/1.1 304 x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n' },
+  { name: 'a length in hex without a body', text: 'HTTP/1.1 204 x\r\nContent-Length: 0x1\r\n\r\n' },
   { name: 'length and chunks', text: `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n` },
   { name: 'another encoding', text: `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n` },
   { name: 'identity', text: `${OK}Transfer-Encoding: identity\r\n\r\n` },
@@ -115,14 +119,32 @@ const MALFORMED: readonly { readonly name: string; readonly text: string }[] = [
 ]
 
 describe.each([1, 5, 100_000])('malformed in pieces of %i bytes', (size) => {
-  test.each(MALFORMED)('$name', ({ text }) => {
-    expect(() => readIn(text, size)).toThrow(/answer|without a request/)
+  test.each(MALFORMED)('$name', ({ text, isHead }) => {
+    expect(() => readIn(text, size, isHead)).toThrow(/answer|without a request/)
   })
 })
 
 test('trailers are left out', () => {
   const read = readIn(`${OK}Transfer-Encoding: chunked\r\n\r\n0\r\nGrpc-Status: 0\r\n\r\n`, 1)
   expect(read.heads.map(({ headers }) => headers)).toEqual([{ 'transfer-encoding': 'chunked' }])
+})
+
+test('a head that comes byte by byte is kept in few pieces', async () => {
+  const { parser } = parserFor()
+  parser.feed(Buffer.from(`${OK}X: `))
+  const pieces: WeakRef<Buffer>[] = []
+  for (let nth = 0; nth < 10_000; nth += 1) {
+    const piece = Buffer.from('a')
+    pieces.push(new WeakRef(piece))
+    parser.feed(piece)
+  }
+  // The target of a new reference lives until the next turn.
+  await new Promise(setImmediate)
+  collectGarbage()
+  const kept = pieces.filter((piece) => piece.deref() !== undefined)
+  expect(kept.length).toBeLessThan(100)
+  parser.feed(Buffer.from('\r\nContent-Length: 0\r\n\r\n'))
+  expect(parser.isIdle).toBe(true)
 })
 
 test('bytes before a request are malformed', () => {

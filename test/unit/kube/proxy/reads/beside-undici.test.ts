@@ -1,12 +1,11 @@
 // Answers with random mistakes, read by our own code and by undici: what we take for complete, undici takes for the same
 // (contract 13.1). We refuse more, never less.
-import { once } from 'node:events'
-import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { Pool } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { AnswerParser } from '../../../../../src/kube/proxy/reads/answer-parser.ts'
 import { type Random, randomFrom } from '../../../../support/random.ts'
 import { repeated } from '../../../../support/tier.ts'
+import { startByteServer } from './byte-server.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const SEEDS = [
@@ -70,20 +69,9 @@ function oursOf(text: string): string | null {
 /** A server that writes each text, and closes; and undici's reading of it, null = none that is complete. */
 async function besideUndici() {
   let text = ''
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined).on('data', () => socket.end(text, 'latin1'))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {
-    connections: 1,
-  })
-  onTestFinished(async () => {
-    await pool.destroy()
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
+  const { url } = await startByteServer((socket) => void socket.end(text, 'latin1'))
+  const pool = new Pool(url, { connections: 1 })
+  onTestFinished(() => pool.destroy())
   return async (said: string): Promise<string | null> => {
     text = said
     try {

@@ -1,8 +1,7 @@
 // Servers that end an answer, or a connection, in a way that no reader expects (13.3, A12).
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readHead } from '../../../../../src/kube/proxy/reads/answer-head.ts'
 import { eventually } from '../../../../support/eventually.ts'
 import {
@@ -13,25 +12,14 @@ import {
   textOf,
   upstreamTo,
 } from '../upstream-server.ts'
+import { startByteServer } from './byte-server.ts'
 
 const SOON = { withinMs: 10_000 }
 
-/** A server that answers the first and later requests of all connections as told. */
-async function scripted(answer: (socket: Socket, nth: number) => void) {
-  const sockets: Socket[] = []
-  let nth = 0
-  const server = createServer((socket) => {
-    sockets.push(socket.setNoDelay(true).on('error', () => undefined))
-    socket.on('data', () => answer(socket, (nth += 1)))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const { upstream } = await upstreamTo(
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  )
+/** An upstream to a server of bytes. */
+async function scripted(answer: Parameters<typeof startByteServer>[0]) {
+  const { url, sockets } = await startByteServer(answer)
+  const { upstream } = await upstreamTo(url)
   return { upstream, sockets }
 }
 
@@ -50,7 +38,8 @@ describe('an answer with thousands of headers', () => {
     },
   ])('is none where they are those of $name', async ({ sent }) => {
     const { upstream } = await scripted((socket) => socket.write(sent))
-    expect(await outcomeOf(upstream.send(call()))).not.toMatch(/^whole/)
+    // The head of the answer may have been passed on by then.
+    expect(['broken', 'unavailable']).toContain(await outcomeOf(upstream.send(call())))
   })
 })
 
@@ -135,15 +124,7 @@ test('a read that meets a stale connection is not sent again on the next stale o
 })
 
 test('a read whose connection is being opened ends when all are closed, and opens no other', async () => {
-  const opened: Socket[] = []
-  const silent = createServer((socket) => void opened.push(socket.on('error', () => undefined)))
-  silent.listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  onTestFinished(() => {
-    for (const socket of opened) socket.destroy()
-    silent.close()
-  })
-  const { port } = silent.address() as AddressInfo
+  const { port, sockets: opened } = await startByteServer(() => undefined)
   const { upstream } = await upstreamTo(`https://127.0.0.1:${port}`)
   const sent = outcomeOf(upstream.send(call()))
   await eventually('it connects', () => opened.length > 0 || undefined, SOON)

@@ -1,12 +1,11 @@
 // Connections for reads to a server that writes any bytes (contract 13.1, 13.3).
-import { once } from 'node:events'
-import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { ReadPool } from '../../../../../src/kube/proxy/reads/read-pool.ts'
 import type { ReadCall } from '../../../../../src/kube/proxy/reads/read-connection.ts'
 import { eventuallyPasses } from '../../../../support/eventually.ts'
 import { t0 } from '../../../../support/key-builder.ts'
 import { manualClock } from '../../../../support/manual-clock.ts'
+import { startByteServer } from './byte-server.ts'
 
 type ReadController = Parameters<Parameters<ReadPool['dispatch']>[1]['onResponseData']>[0]
 
@@ -14,28 +13,20 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const SOON = { withinMs: 10_000 }
 
 /** A server that answers each request by what the test says; null = it closes the connection. */
-async function serving(answer: (path: string, nth: number) => string | null) {
-  const sockets: Socket[] = []
-  const requests: string[] = []
-  const server = createServer((socket) => {
-    sockets.push(socket)
-    socket.on('error', () => undefined)
-    socket.on('data', (bytes: Buffer) => {
-      requests.push(bytes.toString('latin1'))
-      const said = answer(/^\w+ (\S+)/.exec(bytes.toString())?.[1] ?? '', requests.length)
-      if (said === null) socket.destroy()
-      else socket.write(said, 'latin1')
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const clock = manualClock(t0)
-  const { port } = server.address() as AddressInfo
-  const pool = new ReadPool({ origin: `http://127.0.0.1:${port}`, tls: {}, clock })
-  onTestFinished(() => {
-    pool.destroy()
-    for (const socket of sockets) socket.destroy()
-    server.close()
+async function serving(answer: (nth: number) => string | null) {
+  const {
+    url,
+    port,
+    sockets,
+    received: requests,
+  } = await startByteServer((socket, nth) => {
+    const said = answer(nth)
+    if (said === null) socket.destroy()
+    else socket.write(said, 'latin1')
   })
+  const clock = manualClock(t0)
+  const pool = new ReadPool({ origin: url, tls: {}, clock })
+  onTestFinished(() => pool.destroy())
   return { pool, clock, sockets, requests, port }
 }
 
@@ -81,7 +72,7 @@ test.each([
   { name: 'by HTTP/1.0', first: 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', says: '200 ok' },
   { name: 'that is malformed', first: 'HTTP/1.1 200 OK\r\n\r\n', says: 'the answer has no length, or more than one' },
 ])('a connection after an answer $name serves no other', async ({ first, says }) => {
-  const { pool, sockets } = await serving((_, nth) => (nth === 1 ? first : OK))
+  const { pool, sockets } = await serving((nth) => (nth === 1 ? first : OK))
   expect(await read(pool)).toBe(says)
   expect(await read(pool)).toBe('200 ok')
   expect(sockets).toHaveLength(2)
