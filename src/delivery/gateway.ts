@@ -5,10 +5,10 @@ import type { ConfigMap } from '../api/objects.ts'
 import { type ServerAddress, serverUrl } from '../domain/claim/template.ts'
 import { platformHostInForce } from '../domain/settings/effective-settings.ts'
 import type { FullObject, Store } from '../kube/informer/store.ts'
-import { followFiles, readFiles } from '../serving/followed-files.ts'
 import { AUTHORITY_DATA_KEY } from '../serving/tls/authority.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type SettingsSources, followSettings } from '../settings/follow.ts'
+import { followAuthorityFile } from './authority-file.ts'
 
 /** The address of the gateway, followed. */
 export interface FollowedGateway {
@@ -71,15 +71,5 @@ function followAuthority(
     if (pem) found(pem)
     return
   }
-  const first = readFiles([caFile])
-  if (first.ok) found(first.texts[0] ?? '')
-  void followFiles({
-    paths: [caFile],
-    first,
-    clock,
-    signal,
-    changed: (read) => {
-      if (read.ok && read.texts[0]) found(read.texts[0])
-    },
-  })
+  followAuthorityFile({ path: caFile, clock, signal, found })
 }

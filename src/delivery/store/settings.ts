@@ -6,7 +6,7 @@ import { type StoreSettings, storeSettingsOf } from '../../domain/store/store-se
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { followFiles, readFiles } from '../../serving/followed-files.ts'
+import { followAuthorityFile } from '../authority-file.ts'
 
 /** Options of followStoreSettings. */
 interface StoreSettingsSources {
@@ -85,19 +85,12 @@ function followCa(
   changed: () => void,
 ): () => string | null {
   if (caFile === null) return () => null
-  const first = readFiles([caFile])
-  let ca = first.ok ? (first.texts[0] ?? '') : ''
-  if (!first.ok) log.error({ fault: first.fault }, 'the authority of the secret store is missing')
-  void followFiles({
-    paths: [caFile],
-    first,
-    clock,
-    signal,
-    changed: (read) => {
-      if (!read.ok) return
-      ca = read.texts[0] ?? ''
-      changed()
-    },
-  })
+  let ca = ''
+  const found = (pem: string): void => {
+    ca = pem
+    changed()
+  }
+  const fault = followAuthorityFile({ path: caFile, clock, signal, found })
+  if (fault !== null) log.error({ fault }, 'the authority of the secret store is missing')
   return () => ca
 }
