@@ -63,9 +63,10 @@ export class AgentEvents {
    * Records a batch: answers 200 once the log has all of its events, else nothing of it is kept, or it may be sent again.
    *
    * @param cluster whose events they are
+   * @param mayStore asked right before the log gets them; false = their sender has been refused by then
    * @throws Error when the client disconnects
    */
-  async take(cluster: string, batch: SentBatch): Promise<Answer> {
+  async take(cluster: string, batch: SentBatch, mayStore: () => boolean): Promise<Answer> {
     const { recording, isKnown, clock } = this.#options
     const current = recording()
     // An agent drops its events where audit is off: that must be certain.
@@ -80,21 +81,26 @@ export class AgentEvents {
       const bytes = await readBody(batch.body)
       if (bytes === null) return TOO_LONG
       const source = { cluster, arrivedMs: clock.nowMs() }
-      return await this.#recording(cluster, () => this.#record(current, source, bytes))
+      return await this.#recording(cluster, () => this.#record(current, source, bytes, mayStore))
     } finally {
       current.log.release()
       this.#room.give(cluster, length)
     }
   }
 
-  async #record(recording: Recording, source: AgentSource, bytes: Buffer): Promise<Answer> {
+  async #record(
+    recording: Recording,
+    source: AgentSource,
+    bytes: Buffer,
+    mayStore: () => boolean,
+  ): Promise<Answer> {
     const { bodyLimit, observer } = this.#options
     const batch = await linesOfBatch(bytes, { ...source, bodyLimit, eventLoop: this.#eventLoop })
     if (batch.kind === 'tooMany') return TOO_MANY
     if (batch.kind === 'malformed')
       return refuse(AUDIT_ERRORS.agentEventsMalformed, { fault: batch.fault })
     const { lines, newestMs } = batch
-    if (!(await this.#write(recording, lines))) return NOT_WRITTEN
+    if (!mayStore() || !(await this.#write(recording, lines))) return NOT_WRITTEN
     const { cluster, arrivedMs } = source
     if (newestMs !== null) observer.heard(cluster, Math.max(arrivedMs - newestMs, 0) / 1000)
     return taken(lines.length)

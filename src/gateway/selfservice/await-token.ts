@@ -8,7 +8,7 @@ import { backoffMs } from '../../runtime/backoff.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
-import type { SelfServiceRequest } from './request.ts'
+import { type SelfServiceRequest, afterWrite } from './request.ts'
 import type { UpstreamReply } from './response.ts'
 import { sendAndRead } from './upstream-client.ts'
 
@@ -110,5 +110,5 @@ async function deleteObject(request: SelfServiceRequest, name: string, uid: stri
     query: [],
     body,
   } as const
-  await sendAndRead({ ...request, signal, handOn: () => true }, upstreamRequest)
+  await sendAndRead({ ...afterWrite(request), signal }, upstreamRequest)
 }

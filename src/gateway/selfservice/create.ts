@@ -27,6 +27,7 @@ import { isWithoutRight, selfServiceObstacle } from './other-keys.ts'
 import { createWithinQuota, type Quota } from './quota.ts'
 import {
   type CallerAccess,
+  afterWrite,
   isOwnable,
   reauthenticated,
   type SelfServiceRequest,
@@ -198,7 +199,7 @@ async function withClaimedFields(
   const { info, form } = request
   const ref = refOf(stored)
   const { fieldManager, object } = claimFields(info.resource, ref, claimed)
-  const reply = await sendIfReached(request, {
+  const reply = await sendIfReached(afterWrite(request), {
     as: 'gateway',
     method: 'PATCH',
     resource: info.resource,

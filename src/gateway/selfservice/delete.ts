@@ -11,7 +11,7 @@ import { filterObjects, objectsIn, redactSecrets } from '../../domain/redaction/
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { type Sent, sentObject } from './decode.ts'
 import { listAll } from './list-pages.ts'
-import { type SelfServiceRequest, isOwnable, reauthenticated } from './request.ts'
+import { type SelfServiceRequest, afterWrite, isOwnable, reauthenticated } from './request.ts'
 import { type UpstreamReply, answerOf } from './response.ts'
 import { type UpstreamRequest, sendAndRead, upstreamPages } from './upstream-client.ts'
 import {
@@ -176,17 +176,18 @@ async function deleteOwn(request: SelfServiceRequest, options: JsonMap): Promise
   if (own.status !== 200) return own
   const { others, lineage } = splitByLineage(request, objectsIn(own.json))
   const deletedUids = new Set<string>()
+  let isCallerGone = false
   for (const [place, object] of [...others, ...lineage].entries()) {
-    const isCallerGone = place > others.length
     if (!isCallerGone) await reauthenticated(request)
-    const deleter = isCallerGone ? { ...request, handOn: () => true } : request
     const name = nestedString(object, ['metadata', 'name'])
     const reply = await sendAndRead(
-      deleter,
+      isCallerGone ? afterWrite(request) : request,
       deleteRequest(request, 'gateway', name, withUidPrecondition(options, object)),
     )
-    if (reply.status === 200) deletedUids.add(uidOf(object))
-    else if (reply.status !== 404 && reply.status !== 409)
+    if (reply.status === 200) {
+      deletedUids.add(uidOf(object))
+      isCallerGone ||= place >= others.length
+    } else if (reply.status !== 404 && reply.status !== 409)
       return { ...reply, json: redactSecrets(reply.json, secretsIn(request.info.resource, object)) }
   }
   return { ...own, json: filterObjects(own.json, (object) => deletedUids.has(uidOf(object))) }

@@ -10,7 +10,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, type BufferedAnswer, refuse } from '../../serving/http/answer.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { PendingObjects } from './pending-objects.ts'
-import type { SelfServiceRequest } from './request.ts'
+import { type SelfServiceRequest, afterWrite } from './request.ts'
 import { sendAndRead } from './upstream-client.ts'
 
 /** Maximum number of objects of each kind for one user, team or subject. */
@@ -187,7 +187,8 @@ export async function createWithinQuota(
   }
   const answer = await make(stored).finally(place.leave)
   if (isStored)
-    for (const ended of place.beyond().slice(0, MOST_DELETED)) await deleteEnded(request, ended)
+    for (const ended of place.beyond().slice(0, MOST_DELETED))
+      await deleteEnded(afterWrite(request), ended)
   return answer
 }
 

@@ -36,7 +36,7 @@ export interface SelfServiceRequest {
   /** Aborts when the client disconnects or its key ends. */
   readonly signal: AbortSignal
   readonly still: RequestLease['still']
-  /** Called right before each write that is stored. */
+  /** Asked right before each write that is stored. */
   readonly handOn: RequestLease['handOn']
 }
 
@@ -55,6 +55,12 @@ export async function reauthenticated(request: SelfServiceRequest): Promise<Self
   const caller = keyCaller(await request.still())
   return { ...request, caller, access: callerAccessOf(caller) }
 }
+
+/** The request for writes that belong to one that was carried out: they are sent although the key has ended since. */
+export const afterWrite = (request: SelfServiceRequest): SelfServiceRequest => ({
+  ...request,
+  handOn: () => true,
+})
 
 /** The rights of a caller on keys and tokens. */
 export interface CallerAccess {

@@ -27,7 +27,7 @@ export const agentEvents: Stage<AgentEventsDeps> = (context, deps) => {
   if (context.http.method !== 'POST') return ONLY_POSTS
   const asked = { path: `/agents/${cluster}/auditevents`, verb: 'post' }
   return answerIfGranted(context, asked, {
-    granted: () => deps.agentEvents.take(cluster, context.http),
+    granted: ({ handOn }) => deps.agentEvents.take(cluster, context.http, handOn),
     refused: () => refuse(AUDIT_ERRORS.agentEventsNotGranted, asked),
   })
 }

@@ -5,6 +5,7 @@ import type { Answer } from '../../serving/http/answer.ts'
 import { type RequestContext, known } from '../request-context.ts'
 import { isAllowed } from '../selfservice/access-review.ts'
 import { answerToFailure } from '../selfservice/handler.ts'
+import type { RequestLease } from '../streams/request-lease.ts'
 
 /** A request for a path, as RBAC knows it. */
 interface PathRequest {
@@ -15,7 +16,7 @@ interface PathRequest {
 
 /** The answers to a caller that has the right, and to one that lacks it. */
 interface PathAnswers {
-  readonly granted: () => Promise<Answer>
+  readonly granted: (lease: RequestLease) => Promise<Answer>
   readonly refused: () => Answer
 }
 
@@ -34,8 +35,7 @@ export async function answerIfGranted(
   }
   try {
     const isGranted = await isAllowed(client, { nonResourceAttributes: asked })
-    // Without a lease the caller has been refused already.
-    return isGranted && lease.handOn() ? await granted() : refused()
+    return isGranted ? await granted(lease) : refused()
   } catch (error) {
     return answerToFailure(error)
   }

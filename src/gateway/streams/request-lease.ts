@@ -13,9 +13,10 @@ export interface RequestLease {
   /** Aborts when the client disconnects or the key ends: all work for the request then stops. */
   readonly signal: EndSignal
   /**
-   * Notes that the request is sent to its server now: a write then may complete when the key ends.
+   * Asked right before a write is carried out: from then on it may complete when the key ends. Where the key has ended already, the
+   * request ends at once, whatever it has written before.
    *
-   * @returns false = it must not be sent, as the key has ended
+   * @returns false = it must not be carried out
    */
   readonly handOn: () => boolean
   /**

@@ -61,7 +61,8 @@ export interface UpstreamCall {
   /** Ends the request, even while the body of the response streams. */
   readonly signal: EndSignal
   /**
-   * Called on an open connection right before the request is sent, each time; false = it is not sent. Absent = it always is.
+   * Asked on an open connection right before the request is sent, each time; false = it is not sent. Absent = it is. Upgrades
+   * are not asked for: `signal` ends them at once.
    */
   readonly maySend?: (() => boolean) | undefined
 }

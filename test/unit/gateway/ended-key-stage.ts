@@ -7,6 +7,7 @@ import type { Reauthentication } from '../../../src/authn/authenticator.ts'
 import type { KeyCaller } from '../../../src/authn/caller.ts'
 import { accessLog } from '../../../src/gateway/access-log.ts'
 import { createSelfService } from '../../../src/gateway/selfservice/handler.ts'
+import type { Quota } from '../../../src/gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
 import { createMaxInFlight } from '../../../src/gateway/streams/max-in-flight.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
@@ -23,7 +24,7 @@ import { manualClock } from '../../support/manual-clock.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { EXPIRES, handlerFor } from './handler-builder.ts'
 import { callTo } from './request-builder.ts'
-import { COUNTS } from './selfservice/self-service-request.ts'
+import { COUNTS, PLACE } from './selfservice/self-service-request.ts'
 
 /** The collection of the keys. */
 export const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
@@ -109,6 +110,8 @@ export interface StageOptions {
   readonly isDeaf?: boolean
   /** Runs before a use counts as recorded. */
   readonly started?: () => Promise<void>
+  /** Ended keys beyond the quota. */
+  readonly beyond?: ReturnType<Extract<ReturnType<Quota['take']>, { readonly ok: true }>['beyond']>
 }
 
 /** A gateway whose stages succeed, and a key that ends when the test says so. */
@@ -116,6 +119,7 @@ export function createStage({
   act = () => undefined,
   isDeaf = false,
   started = async () => undefined,
+  beyond = [],
 }: StageOptions = {}) {
   const clock = manualClock(t0)
   let now: Reauthentication = { ok: true, caller: CALLER }
@@ -155,7 +159,7 @@ export function createStage({
       isConfigClosed: () => false,
       caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
       newKey: () => 'a-key-in-clear',
-      counts: COUNTS,
+      counts: { ...COUNTS, take: () => ({ ...PLACE, beyond: () => beyond }) },
       clock,
     }),
     observers: [accessLog(log, clock)],

@@ -187,6 +187,40 @@ describe('a request without a response yet', () => {
     },
   )
 
+  test.each([
+    { when: 'the key that it made', at: 'POST' },
+    { when: 'the names of its fields', at: 'PATCH' },
+    { when: 'the deletion of an ended key', at: 'DELETE' },
+  ])(
+    'completes what belongs to a write: its key ends while the API server stores $when',
+    async ({ at }) => {
+      const ended = ['x', 'y'].map((name) => ({
+        name,
+        uid: `uid-${name}`,
+        resourceVersion: '1',
+        endedMs: 0,
+      }))
+      let isFirst = true
+      const { begin, end, stored } = createStage({
+        beyond: ended,
+        act: async ({ method, path }) => {
+          if (method !== at || path.includes('dryRun') || !isFirst) return
+          isFirst = false
+          await end('expired')
+        },
+      })
+      const held = begin('POST', KEYS, '{"spec":{"user":"ada"}')
+      held.rest('}')
+      expect((await held.answer).status).toBe(201)
+      expect(stored).toEqual([
+        `POST ${KEYS}`,
+        `PATCH ${KEYS}/a`,
+        `DELETE ${KEYS}/x`,
+        `DELETE ${KEYS}/y`,
+      ])
+    },
+  )
+
   test('is cut after that half second', async () => {
     const { begin, end, clock } = createStage({ act: never })
     const { answer } = begin('DELETE', `${MAPS}/a`)

@@ -50,9 +50,13 @@ export function centre({ bodyLimit = 512 * 1024, isMoving = false } = {}) {
     text: string | Buffer,
     { cluster = 'east', headers = JSON_TYPE } = {},
   ): Promise<Answer> =>
-    agents.take(cluster, {
-      headers: { 'content-length': String(Buffer.byteLength(text)), ...headers },
-      body: Readable.from([Buffer.from(text)]),
-    })
+    agents.take(
+      cluster,
+      {
+        headers: { 'content-length': String(Buffer.byteLength(text)), ...headers },
+        body: Readable.from([Buffer.from(text)]),
+      },
+      () => true,
+    )
   return { ...memory, agents, clock, observed, send }
 }

@@ -195,7 +195,7 @@ describe('a log that takes nothing (22.2, 23.2)', () => {
       headers: { 'retry-after': '1' },
     })
     const body = Readable.from([Buffer.from('never read')])
-    const refused = await agents.take('east', { headers: JSON_TYPE, body })
+    const refused = await agents.take('east', { headers: JSON_TYPE, body }, () => true)
     expect(refused).toMatchObject({ status: 503, refusal: 'agentEventsNotWritten' })
     expect(body.readableDidRead).toBe(false)
     expect(events()).toEqual([])
@@ -236,7 +236,7 @@ describe('the memory of batches (23.1)', () => {
     const { agents, send } = centre()
     const slow = ['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd'].map((cluster) => {
       const { body, go } = slowBatch()
-      return { cluster, go, answer: agents.take(cluster, { headers: JSON_TYPE, body }) }
+      return { cluster, go, answer: agents.take(cluster, { headers: JSON_TYPE, body }, () => true) }
     })
     const third = await send(batchOf([]), { cluster: 'a' })
     expect(third).toMatchObject({
@@ -270,7 +270,7 @@ describe('the memory of batches (23.1)', () => {
     const { agents, send } = centre()
     const slow = [1, 2].map(() => {
       const { body, go } = slowBatch()
-      return { go, answer: agents.take('a', { headers: JSON_TYPE, body }) }
+      return { go, answer: agents.take('a', { headers: JSON_TYPE, body }, () => true) }
     })
     expect((await send(batchOf([]), { cluster: 'a' })).status).toBe(429)
     expect((await send(batchOf([]), { cluster: 'b' })).status).toBe(200)
@@ -282,7 +282,7 @@ describe('the memory of batches (23.1)', () => {
     const { agents, send } = centre()
     for (let at = 0; at < 12; at += 1) {
       const body = new Readable({ read: () => undefined })
-      const taken = agents.take('a', { headers: JSON_TYPE, body })
+      const taken = agents.take('a', { headers: JSON_TYPE, body }, () => true)
       body.destroy(new Error('gone'))
       await expect(taken).rejects.toThrow('gone')
     }

@@ -23,15 +23,24 @@ const ABOVE = named('above')
 const OWNED = { ownerReferences: [owner('above')] }
 const KEYS = [ABOVE, named('b'), named('ci', OWNED), named('d'), named('e')]
 
-/** Deletes all keys; the caller ends with its key, with its owner, or after that many deletions. */
-async function removedUntil(most: number) {
+/**
+ * Deletes all keys; the caller ends with its key, with its owner, or after that many deletions.
+ *
+ * @param changed a key whose deletion is refused, as it has changed, and with which the caller ends
+ */
+async function removedUntil(most: number, changed = '') {
   const removed: string[] = []
+  let isRevoked = false
   const isOver = (): boolean =>
-    removed.length >= most || ['ci', 'above'].some((one) => removed.includes(one))
+    isRevoked || removed.length >= most || ['ci', 'above'].some((one) => removed.includes(one))
   const answers = ({ method, path }: UpstreamCall): readonly [number, JsonMap] => {
     const name = /keys\/([a-z]+)/.exec(path)?.[1]
     if (method === 'GET') return [200, { kind: 'OwnedAccessKeyList', metadata: {}, items: KEYS }]
     if (name === undefined) return [403, { kind: 'Status' }]
+    if (name === changed) {
+      isRevoked = true
+      return [409, { kind: 'Status' }]
+    }
     removed.push(name)
     return [200, { kind: 'Status' }]
   }
@@ -70,6 +79,12 @@ describe('the deletion of all keys of a user by one of them', () => {
   test.each([0, 1, 3])('stops when the calling key ends, after %i', async (most) => {
     const { removed, ending } = await removedUntil(most)
     expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
+    expect(ending).toBe('the access key ended')
+  })
+
+  test('stops when the calling key ends, but not by the deletion of its owner', async () => {
+    const { removed, ending } = await removedUntil(Number.POSITIVE_INFINITY, 'above')
+    expect(removed).toEqual(['b', 'd', 'e'])
     expect(ending).toBe('the access key ended')
   })
 })

@@ -27,14 +27,17 @@ import { callTo } from '../request-builder.ts'
 import { asAbortSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
 import { MARKS, callers, owner } from './key-objects.ts'
 
+/** A place in a quota. */
+export const PLACE = {
+  ok: true,
+  stored: () => undefined,
+  leave: () => undefined,
+  beyond: () => [],
+} as const
+
 /** A quota that is never exceeded. */
 export const COUNTS: Quota = {
-  take: () => ({
-    ok: true,
-    stored: () => undefined,
-    leave: () => undefined,
-    beyond: () => [],
-  }),
+  take: () => PLACE,
   revivalRefusal: () => null,
 }
 

@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { parseScope } from '../../../../src/domain/scope/authorize.ts'
 import type { GatewayHandlerOptions } from '../../../../src/gateway/handler.ts'
-import { InFlightRequests } from '../../../../src/gateway/streams/in-flight.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { memoryAudit } from '../audit/memory-audit.ts'
 import { CALLER, handlerFor } from '../handler-builder.ts'
@@ -102,36 +101,6 @@ describe('nothing is taken, nor read (23.1)', () => {
     expect(sent).toHaveLength(reviews)
   })
 })
-
-test.each([
-  { when: 'while the gateway stores them', status: 200, takes: ['east events'] },
-  { when: 'while RBAC is asked', status: 401, takes: [] },
-])(
-  'a batch of a key that ends $when gets a $status (13.4, 23.1)',
-  async ({ when, status, takes }) => {
-    let isOver = false
-    const inFlight = new InFlightRequests({
-      clock: manualClock(t0),
-      reauthenticate: (caller) =>
-        isOver ? { ok: false, because: 'revoked' } : { ok: true, caller },
-      observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
-    })
-    const revoke = (): void => {
-      isOver = true
-      inFlight.look(null)
-    }
-    const asked: Upstream['send'] = (call) => {
-      if (when === 'while RBAC is asked') revoke()
-      return reviewed(true)(call)
-    }
-    const take: typeof agentEvents.take = (cluster, call) => {
-      const taking = agentEvents.take(cluster, call)
-      return taking.finally(() => isOver || revoke())
-    }
-    const answer = await send(asked, { inFlight, agentEvents: { take } })
-    expect({ status: answer.status, taken }).toEqual({ status, taken: takes })
-  },
-)
 
 test('a name that is written in another way is judged by what it means (23.1)', async () => {
   const target = EVENTS_OF('we%73t')
