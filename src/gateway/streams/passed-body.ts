@@ -1,8 +1,9 @@
 // Bodies that are passed on as they arrive (contract 13.3, 14.1).
 import type { Readable } from 'node:stream'
+import { BodyCut } from '../../serving/http/answer.ts'
 import { ReceivedBody, takeRest } from '../../kube/proxy/received-body.ts'
 
-/** The same body, with back-pressure. A failure of the source follows what arrived before. */
+/** The same body, with back-pressure. A failure of the source follows what arrived before, a cut does not wait for that. */
 export class PassedBody extends ReceivedBody {
   readonly #source: Readable
 
@@ -48,6 +49,10 @@ export class PassedBody extends ReceivedBody {
 
   #fail(cause: Error): void {
     if (this.#source.readableEnded || this.destroyed) return
+    if (cause instanceof BodyCut) {
+      this.destroy(cause)
+      return
+    }
     takeRest(this.#source, (bytes) => this.pass(bytes))
     this.brokeOff()
     this.breakOffAfterRest(cause)

@@ -82,7 +82,9 @@ export function leaseRequest(
   else call.gone.addEventListener('abort', () => ended.end(), { once: true })
   return {
     signal: ended,
-    flows: entry.flows,
+    // It may end in the turn in which its answer comes.
+    flows: (kind, cut, mayComplete) =>
+      over === null ? entry.flows(kind, cut, mayComplete) : cut(over.reason),
     close: entry.close,
     handOn: () => {
       const maySend = entry.maySend()

@@ -75,10 +75,10 @@ function guardedWatch(
   )
   // Not with `pipeline`, which would drop the last event when the source is destroyed.
   source.pipe(watchStream)
-  source.once('error', (error) => watchStream.destroy(error))
+  source.once('error', (error) => watchStream.breakOff(error))
   const breakOff = (): void => {
-    if (!source.readableEnded && !watchStream.writableEnded && !watchStream.isCut)
-      watchStream.destroy()
+    if (!source.readableEnded && !watchStream.isCut)
+      watchStream.breakOff(new Error('the watch broke off'))
   }
   if (source.closed) breakOff()
   else source.once('close', breakOff)

@@ -21,6 +21,7 @@ export class WatchStream extends Transform {
   #isAtLineEnd = true
   #last: LastLine | null = null
   #isCut = false
+  #failure: Error | null = null
 
   /** @param flowed called for each chunk that passes */
   constructor(flowed: () => void) {
@@ -37,10 +38,16 @@ export class WatchStream extends Transform {
    * Ends the stream with this line, which may be empty, after the line that is under way; the rest of the source is
    * dropped. A line that does not end in time is left as it is, and the stream is destroyed: no event stands in another.
    *
-   * @param done called when nothing of the source is read any more; not for a stream that has ended before
+   * @param done called when nothing of the source is read any more; not where the client has read all
    */
   cut(line: Buffer, done: () => void): void {
-    if (this.#isCut || this.#last !== null || this.writableFinished || this.destroyed) return
+    if (this.#isCut || this.#last !== null || this.destroyed) return
+    // Its client has not read all, but all that there is.
+    if (this.writableFinished) {
+      this.#isCut = true
+      done()
+      return
+    }
     if (this.#isAtLineEnd) {
       this.#finish({ line, done })
       return
@@ -48,6 +55,24 @@ export class WatchStream extends Transform {
     this.#last = { line, done }
     const timer = setTimeout(() => this.#abandon(done), LINE_ENDS_WITHIN_MS)
     this.once('close', () => clearTimeout(timer))
+  }
+
+  /** Fails the stream once its client has read what arrived before, unless it is cut. */
+  breakOff(cause: Error): void {
+    this.#failure ??= cause
+    this.#failWhenRead()
+  }
+
+  override read(size?: number): Buffer | null {
+    const bytes = super.read(size) as Buffer | null
+    // Only then: the reader gets the bytes after this call.
+    if (this.#failure !== null) process.nextTick(() => this.#failWhenRead())
+    return bytes
+  }
+
+  #failWhenRead(): void {
+    const isRead = this.readableLength === 0 && this.writableLength === 0
+    if (this.#failure !== null && isRead && !this.#isCut) this.destroy(this.#failure)
   }
 
   override _transform(piece: Buffer, _: BufferEncoding, next: TransformCallback): void {
@@ -76,7 +101,7 @@ export class WatchStream extends Transform {
   }
 
   #abandon(done: () => void): void {
-    if (this.#isCut || this.destroyed || this.writableFinished) return
+    if (this.#isCut || this.destroyed) return
     this.#isCut = true
     this.destroy()
     done()

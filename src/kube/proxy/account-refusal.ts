@@ -1,6 +1,6 @@
 // Recognizes a 403 that refuses the account of this process, not the caller (contract 10.4). An API server gives them for
 // a moment after its start, when it has not read its roles yet.
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { ArrivedAnswer, type UpstreamAnswer, type UpstreamCall, UpstreamError } from './types.ts'
 
 /** The API server's fairness adds it to each request that has passed authentication and impersonation. */
@@ -45,7 +45,7 @@ export class AccountRefused extends Error {
 }
 
 /**
- * The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is read; UpstreamError when it
+ * The answer, or AccountRefused for a 403 of that kind. Only the first piece of a body is looked at; UpstreamError when it
  * breaks off before that, as a stream that has ended already tells nobody.
  */
 export async function unlessAccountRefused(
@@ -54,27 +54,38 @@ export async function unlessAccountRefused(
 ): Promise<UpstreamAnswer | AccountRefused | UpstreamError> {
   const isPast = answer.headers[PAST_IMPERSONATION] !== undefined
   if (answer.status !== FORBIDDEN || (impersonation !== null && isPast)) return answer
-  const caller = impersonation?.['impersonate-user'] ?? null
-  const pieces = answer.body.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
-  const first = await pieces.next().catch((cause: unknown) => new UpstreamError('lost', cause))
-  if (first instanceof UpstreamError) return first
-  if (first.done === true) return new ArrivedAnswer(answer.status, answer.headers, Buffer.alloc(0))
-  if (refusesAccount(first.value.toString('utf8'), caller, isPast)) {
-    answer.body.destroy()
-    return new AccountRefused(first.value.subarray(0, LOOKED_AT))
-  }
   const { status, headers, body } = answer
-  return { status, headers, body: withFirst(first.value, pieces, body) }
+  const caller = impersonation?.['impersonate-user'] ?? null
+  const first = await firstPieceOf(body).catch((cause: unknown) => new UpstreamError('lost', cause))
+  if (first instanceof UpstreamError) return first
+  if (first === null) return new ArrivedAnswer(status, headers, Buffer.alloc(0))
+  if (!refusesAccount(first.toString('utf8'), caller, isPast)) return answer
+  body.destroy()
+  return new AccountRefused(first.subarray(0, LOOKED_AT))
 }
 
-/** The body with its first piece put back. Destroying it destroys the body. */
-function withFirst(first: Buffer, rest: AsyncIterable<Buffer>, body: Readable): Readable {
-  async function* whole(): AsyncGenerator<Buffer> {
-    yield first
-    yield* rest
+/** The first piece of a body, which keeps it for its reader; null = it has none. @throws Error when it breaks off before */
+function firstPieceOf(body: Readable): Promise<Buffer | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
+  const settle = (result: () => void): void => {
+    body.off('readable', look).off('end', ended).off('error', brokenOff).off('close', brokenOff)
+    result()
   }
-  const restored = Readable.from(whole(), { objectMode: false })
-  // A reader gets the error anyway; without any reader Node would throw it.
-  restored.on('error', () => undefined).once('close', () => body.destroy())
-  return restored
+  function look(): void {
+    const piece = body.read() as Buffer | null
+    if (piece === null) return
+    settle(() => {
+      body.unshift(piece)
+      resolve(piece)
+    })
+  }
+  function ended(): void {
+    settle(() => resolve(null))
+  }
+  function brokenOff(): void {
+    settle(() => reject(body.errored ?? new Error('the answer broke off')))
+  }
+  body.on('readable', look).once('end', ended).once('error', brokenOff).once('close', brokenOff)
+  if (body.destroyed) brokenOff()
+  return promise
 }

@@ -60,7 +60,8 @@ export function upgradeOverHttp1(
     else answer.resolve(otherUpgrade(response, socket))
   })
   request.once('response', (response) => {
-    settled()
+    limits.stop()
+    response.once('close', settled)
     answer.resolve(answerOf(request, response))
   })
   // Node reports `100 Continue` by this event as well.

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type NewConnectionLimits, NewConnections } from './new-connections.ts'
+import { StalledClients } from './stalled-clients.ts'
 
 /** Limits of connections; times in milliseconds. */
 export interface ConnectionLimits {
@@ -13,7 +14,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number
   /** An idle connection is closed after this time. */
   readonly idleMs: number
-  /** A connection whose client reads nothing of its response is closed after this time. */
+  /** A connection whose client reads nothing of its response is closed after this time; if it sends meanwhile, after twice that. */
   readonly stalledMs: number
   /** Connections without a request yet. */
   readonly fresh: NewConnectionLimits
@@ -88,6 +89,11 @@ export function limitConnections(
       socket.setTimeout(limits.stalledMs)
     else closeStalled(socket)
   })
+  const stalledClients = new StalledClients()
+  const looking = setInterval(() => {
+    for (const socket of stalledClients.look([...callers, ...strangers])) closeStalled(socket)
+  }, limits.stalledMs).unref()
+  server.once('close', () => clearInterval(looking))
   // Before the TLS handshake.
   server.on('connection', (socket: Socket) => fresh.add(socket))
   return {

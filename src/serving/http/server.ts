@@ -127,15 +127,15 @@ function answerAll(
   server: Server,
   { handler, observer, limits, trustedProxies, certificateOf, isCut }: AnswerOptions,
 ): void {
-  const responses = new WeakMap<Duplex, ServerResponse>()
-  const latest: LatestResponse = (socket) => responses.get(socket)
+  const responses = new OpenResponses()
+  const latest: LatestResponse = (socket) => responses.latest(socket)
   answerMalformedRequests(server, latest)
   const { stalledMs } = limits
   const connections = limitConnections(server, { limits, latest, dropped: observer.dropped })
   const answer: AnswerRequest = (request, response, by, head) => {
     // Read now: Node removes the socket from a request that is destroyed.
     const socket = request.socket as TLSSocket
-    responses.set(socket, response)
+    responses.add(socket, response)
     connections.requested(socket)
     const isEnding = (): boolean => !server.listening || connections.isCrowdedFor(socket)
     const closedBy: ClosedBy = () => {
@@ -168,7 +168,7 @@ function answerAll(
   }
   const responseOn: ResponseOn = (request, socket) =>
     closingResponse(request, socket, { stalledMs, stalled: connections.closeStalled })
-  listenForRequests(server, answer, { latest, responseOn })
+  listenForRequests(server, answer, { responses, responseOn })
 }
 
 /** Answers one request. @param head what the client has sent after the head of an upgrade */
@@ -186,7 +186,7 @@ type ResponseOn = (request: IncomingMessage, socket: TLSSocket) => ServerRespons
 function listenForRequests(
   server: Server,
   answer: AnswerRequest,
-  { latest, responseOn }: { readonly latest: LatestResponse; readonly responseOn: ResponseOn },
+  { responses, responseOn }: { readonly responses: OpenResponses; readonly responseOn: ResponseOn },
 ): void {
   // Node emits these events instead of `request`: requests would bypass the handler if a listener were missing.
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
@@ -195,10 +195,39 @@ function listenForRequests(
   for (const event of ['upgrade', 'connect'] as const) {
     server.on(event, (request: IncomingMessage, socket: TLSSocket, head: Buffer) => {
       socket.on('error', () => socket.destroy())
-      whenClosed(latest(socket), () => {
+      // Node no longer ends the requests before it with their connection.
+      socket.once('close', () => responses.destroyAll(socket))
+      whenClosed(responses.latest(socket), () => {
         if (!socket.destroyed) answer(request, responseOn(request, socket), event, head)
       })
     })
+  }
+}
+
+/** The responses of connections. A client may send requests before it has read the responses to former ones. */
+class OpenResponses {
+  readonly #latest = new WeakMap<Duplex, ServerResponse>()
+  /** The response before another one on its connection, if that was not closed when the other request came. */
+  readonly #before = new WeakMap<ServerResponse, ServerResponse>()
+
+  add(socket: Duplex, response: ServerResponse): void {
+    const before = this.#latest.get(socket)
+    if (before !== undefined && !before.closed) this.#before.set(response, before)
+    this.#latest.set(socket, response)
+  }
+
+  /** undefined = there was no request. */
+  latest(socket: Duplex): ServerResponse | undefined {
+    return this.#latest.get(socket)
+  }
+
+  /** Destroys those that are not closed yet. */
+  destroyAll(socket: Duplex): void {
+    let response = this.#latest.get(socket)
+    while (response !== undefined) {
+      response.destroy()
+      response = this.#before.get(response)
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import type { CopiedBody } from '../../../../src/domain/audit/bodies/parsed-body
 import { BodyCopy } from '../../../../src/gateway/audit/body-copy.ts'
 import { HeldEndBody, copyOf, copyWhileRead } from '../../../../src/gateway/audit/copied-bodies.ts'
 import { CopyBudget } from '../../../../src/gateway/audit/copy-budget.ts'
-import { readBody } from '../../../../src/serving/http/answer.ts'
+import { BodyCut, readBody } from '../../../../src/serving/http/answer.ts'
 import { eventuallyPasses } from '../../../support/eventually.ts'
 
 /** Waits until the expectation holds. */
@@ -125,6 +125,16 @@ describe('the body of a request', () => {
     expect(copy.body).toEqual({ omitted: 'incomplete' })
     expect(budget.held).toBe(0)
   })
+})
+
+test('a body that is held is cut at once, whatever its client has read (13.4)', async () => {
+  const source = new PassThrough()
+  const { body, calls } = held({ source })
+  source.write('x'.repeat(1000))
+  await nextTurn()
+  source.destroy(new BodyCut('its key has ended'))
+  await once(body, 'error')
+  expect({ isDestroyed: body.destroyed, calls }).toEqual({ isDestroyed: true, calls: [false] })
 })
 
 /** A body whose end is held until `write` is settled, and what its reader got. */

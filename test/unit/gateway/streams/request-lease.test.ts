@@ -95,6 +95,14 @@ test('the refusal is the result of a stage that answers at once where the key ha
   expect(await lease.outcome(Promise.resolve(answer))).toMatchObject(REFUSED)
 })
 
+test('an answer that begins once its key has ended is cut at once (13.4)', () => {
+  const { lease, end } = leased({ by: 'upgrade' })
+  const cuts: string[] = []
+  end('expired')
+  lease.flows('upgrade', (reason) => void cuts.push(reason))
+  expect(cuts).toEqual(['expired'])
+})
+
 test('a stage that fails passes its failure on while the key lives', async () => {
   const { answering, outcome } = leased()
   answering.reject(new Error('broken'))

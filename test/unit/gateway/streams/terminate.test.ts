@@ -160,6 +160,55 @@ describe('a watch', () => {
     expect(counts.done).toBe(1)
   })
 
+  test.each([
+    { name: 'between two lines', sent: 'a\n' },
+    { name: 'in a line', sent: 'a' },
+  ])(
+    'that has ended upstream $name is aborted when its key ends before its client has read it (13.4)',
+    async ({ sent }) => {
+      for (const isFirst of ['end', 'cut']) {
+        const { answer, source, cut, open } = started()
+        source.write(sent)
+        if (isFirst === 'cut') cut('revoked')
+        source.end()
+        await setImmediate()
+        if (isFirst === 'end') cut('revoked')
+        await once(streamOf(answer), 'close')
+        expect(open).toEqual([])
+      }
+    },
+  )
+
+  test('that breaks off is broken for its client after all that came before (13.3)', async () => {
+    const { answer, source, counts } = started()
+    const line = `${'x'.repeat(1000)}\n`
+    for (let count = 0; count < 10; count += 1) source.write(line)
+    await setImmediate()
+    source.destroy(new Error('broken'))
+    await setImmediate()
+    let said = ''
+    const body = streamOf(answer).on('data', (piece: Buffer) => (said += piece.toString()))
+    const [error] = (await once(body, 'error')) as [Error]
+    expect({ bytes: said.length, because: error.message }).toEqual({
+      bytes: 10 * line.length,
+      because: 'broken',
+    })
+    await setImmediate()
+    expect(counts.done).toBe(1)
+  })
+
+  test('that breaks off and is not read ends with its key (13.4)', async () => {
+    const { answer, source, cut, open } = started()
+    source.write('a\n')
+    await setImmediate()
+    source.destroy(new Error('broken'))
+    await setImmediate()
+    expect(open).toEqual(['watch'])
+    cut('revoked')
+    await once(streamOf(answer), 'close')
+    expect(open).toEqual([])
+  })
+
   test('ends upstream when its client disconnects', async () => {
     const { answer, source, counts, open } = started()
     source.on('error', () => undefined)

@@ -1,8 +1,12 @@
 // A 403 that refuses the account of this process is no answer to the caller (10.4).
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { refusesAccount } from '../../../../src/kube/proxy/account-refusal.ts'
 import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { ANN, WIRES, call, startServerAndUpstream, textOf } from './upstream-server.ts'
 
 const OWN = 'system:serviceaccount:platform-system:gateway'
@@ -68,6 +72,8 @@ describe('a 403 refuses the account of this process (10.4)', () => {
   })
 })
 
+const SOON = { withinMs: 10_000 }
+
 const forbid = (outgoing: ServerResponse, message: string, headers = {}): void => {
   outgoing.writeHead(403, { 'content-type': 'application/json', ...headers }).end(status(message))
 }
@@ -88,6 +94,21 @@ describe.each(WIRES)('over %s', (wire) => {
     },
   )
 
+  test('another 403 whose body pauses ends on the server when its reader leaves (13.4)', async () => {
+    let closed = 0
+    const { upstream } = await startServerAndUpstream(wire, (_, outgoing) => {
+      outgoing.once('close', () => (closed += 1))
+      outgoing.writeHead(403).write('forbidden')
+    })
+    const { body } = await upstream.send(call({ impersonation: ANN }))
+    body.resume()
+    await once(body, 'data')
+    await delay(20)
+    body.destroy()
+    await eventually('it is closed', () => body.closed || undefined, SOON)
+    await eventually('the request ends', () => closed === 1 || undefined, SOON)
+  })
+
   test.each([0, 20_000, 300_000])(
     'another 403 passes whole, with %d bytes more (10.4)',
     async (more) => {
@@ -101,3 +122,22 @@ describe.each(WIRES)('over %s', (wire) => {
     },
   )
 })
+
+test.each(['https', 'http'] as const)(
+  'an upgrade over %s whose 403 has no body yet ends on the server when it is aborted (13.3)',
+  async (wire) => {
+    const { upstream, server } = await startServerAndUpstream(wire, () => undefined)
+    server.server.on('upgrade', (_: unknown, socket: Duplex) => {
+      socket.on('error', () => undefined).on('end', () => socket.end())
+      socket.resume().write('HTTP/1.1 403 Forbidden\r\nContent-Length: 9\r\n\r\n')
+    })
+    const ending = new AbortController()
+    const { signal } = ending
+    const upgraded = upstream.upgrade({ ...call({ signal }), protocol: 'websocket' })
+    await eventually('it is sent', () => server.sockets.size === 1 || undefined, SOON)
+    await delay(50)
+    ending.abort()
+    await expect(upgraded).rejects.toThrow('did not answer')
+    await eventually('it is closed', () => server.sockets.size === 0 || undefined, SOON)
+  },
+)

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { DROPPED, type Served, answersIn, served } from '../../gateway/listening-server.ts'
@@ -90,6 +90,16 @@ describe('the idle timeout closes', () => {
     const slow = await client(server)
     await slow.ask('/endless')
     slow.socket.pause()
+    await eventually('the body is destroyed', () => streams[0]?.destroyed || undefined, SOON)
+  })
+
+  test('a connection whose client does not read the response, but sends empty lines', async () => {
+    const { respond, streams } = streamingHandler()
+    const slow = await client(await served(respond, { stalledMs: 200 }))
+    await slow.ask('/endless')
+    slow.socket.pause()
+    const nudging = setInterval(() => slow.socket.write('\r\n'), 20)
+    onTestFinished(() => clearInterval(nudging))
     await eventually('the body is destroyed', () => streams[0]?.destroyed || undefined, SOON)
   })
 
