@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // A batch of an agent whose key ends while it is sent, waits or is stored (contract 13.4, 23.1).
 import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
