@@ -207,12 +207,15 @@ function listenForRequests(
 /** The responses of connections. A client may send requests before it has read the responses to former ones. */
 class OpenResponses {
   readonly #latest = new WeakMap<Duplex, ServerResponse>()
-  /** The response before another one on its connection, if that was not closed when the other request came. */
+  /** The response before another one on its connection, while both are open. */
   readonly #before = new WeakMap<ServerResponse, ServerResponse>()
 
   add(socket: Duplex, response: ServerResponse): void {
     const before = this.#latest.get(socket)
-    if (before !== undefined && !before.closed) this.#before.set(response, before)
+    if (before !== undefined && !before.closed) {
+      this.#before.set(response, before)
+      before.once('close', () => this.#before.delete(response))
+    }
     this.#latest.set(socket, response)
   }
 

@@ -1,5 +1,5 @@
 // Clients that read nothing of their responses while they go on sending (contract 13.3): Node's timeout of a connection begins
-// again with each byte from them, also with empty lines between requests.
+// again with each byte from them, also with empty lines between requests. A write is read once all of it is, as in sessions.
 import type { Socket } from 'node:net'
 
 /** What a connection had done by the last look. */
