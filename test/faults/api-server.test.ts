@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
-import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { findCondition } from '../../src/domain/conditions.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { type StoredKey, endingSoon, keyClientOf } from '../cluster/keys/key-client.ts'
@@ -27,6 +26,7 @@ import {
   untilItLeads,
 } from './competing-managers.ts'
 import { crdFaultsOf, tokenFaultsOf } from './cluster-faults.ts'
+import { heldAtRevision } from './held-watches.ts'
 import {
   allRestarts,
   storedKeyCount,
@@ -190,7 +190,7 @@ describe.each(rounds)('round %i: with a standby whose watches are frozen', () =>
       )
       const holding = await eventually(
         'each watch is held at its revision',
-        heldAtRevision,
+        () => heldAtRevision(proxy),
         RECOVERED,
       )
       const before = await restartsFor('expired', operator)
@@ -273,19 +273,6 @@ test('only Leases are written after all faults, and no key is stuck in deletion'
   expect(await keysStuckInDeletion(plane.admin)).toEqual([])
   await expectCleanExit(operator)
 })
-
-/** Cuts every watch and holds its reopening; undefined where one is to relist, which drops its revision. */
-async function heldAtRevision(): Promise<Rule | undefined> {
-  const holding = proxy.on(isWatch, { kind: 'hold' })
-  proxy.cut(isWatch)
-  const areHeld = () =>
-    // Secrets and ConfigMaps of the sign-in namespace are watched, too.
-    new Set(holding.hits.map(({ path }) => path)).size === WATCHED.length + 2 || undefined
-  await eventually('each watch is held', areHeld, SOON)
-  if (!holding.hits.some(({ query }) => query.has('sendInitialEvents'))) return holding
-  holding.release()
-  return undefined
-}
 
 /** The operator adopts a new key. */
 async function adoptsNewKey(): Promise<void> {
