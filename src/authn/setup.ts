@@ -34,7 +34,11 @@ import {
   RENEW_AFTER_MS,
   REUSE_READS_FOR_MS,
 } from './staleness.ts'
-import { createWatchHeartbeat, type HeartbeatObject } from './watch-heartbeat.ts'
+import {
+  createWatchHeartbeat,
+  type HeartbeatObject,
+  type WatchHeartbeat,
+} from './watch-heartbeat.ts'
 
 /** Dependencies of startAuthenticator; everything stops when the signal aborts. */
 interface StartAuthenticatorOptions {
@@ -170,11 +174,14 @@ function watchCredentials(options: StartAuthenticatorOptions) {
   const stores = { users: createUserStore(parseUser), teams: createTeamStore(parseTeam) }
   const people = peopleIn(stores)
   const index = { ...createKeyIndex(options.secret, people), people }
-  const proofs = {
-    keys: watchKind(options, KEY_HEARTBEAT, index.store),
-    users: watchKind(options, USER_HEARTBEAT, stores.users),
-    teams: watchKind(options, TEAM_HEARTBEAT, stores.teams),
+  // A restored etcd shows in one watch first: what the others have seen counts no more either.
+  const onGap = (): void => {
+    for (const { distrust } of [keys, users, teams]) distrust()
   }
+  const keys = watchKind(options, KEY_HEARTBEAT, index.store, onGap)
+  const users = watchKind(options, USER_HEARTBEAT, stores.users, onGap)
+  const teams = watchKind(options, TEAM_HEARTBEAT, stores.teams, onGap)
+  const proofs = { keys: keys.provenAt, users: users.provenAt, teams: teams.provenAt }
   return { index, stores, proofs }
 }
 
@@ -198,18 +205,19 @@ function notifyOfChanges(
   })
 }
 
-/** Watches a kind into a store. @returns the proof that the store is complete */
+/** Watches a kind into a store. @returns the heartbeat, with the proof that the store is complete */
 function watchKind<T extends KubeObject>(
   { client, startInformer, random, onDelivered, clock, log, signal }: StartAuthenticatorOptions,
   object: HeartbeatObject<T>,
   store: StoreSink,
-): Proof {
+  onGap: () => void,
+): Pick<WatchHeartbeat, 'provenAt' | 'distrust'> {
   const relist = (): void => informer.relist()
-  const deps = { client, clock, log, random, onDelivered, relist }
+  const deps = { client, clock, log, random, onDelivered, onGap, relist }
   const heartbeat = createWatchHeartbeat({ object, ...deps })
   const informer = startInformer(object.resource, heartbeat.observe(store), {})
   void heartbeat.keepWriting(signal)
-  return heartbeat.provenAt
+  return heartbeat
 }
 
 const settingsReader =

@@ -19,7 +19,7 @@ interface HeartbeatState {
   readonly listing: { readonly provenAt: Moment | null } | null
   /** Whether a list was ever complete; until then it is unknown whether the heartbeat key exists. */
   readonly isListed: boolean
-  /** Whether a heartbeat did not follow the previous one: nothing is proven until the keys are listed again. */
+  /** Whether the watch went back to an earlier state, or may have: nothing is proven until the objects are listed again. */
   readonly hasGap: boolean
   /** The last heartbeat on the watch; null = the heartbeat key does not exist, or has not arrived yet. */
   readonly last: ObservedHeartbeat | null
@@ -46,6 +46,7 @@ interface ObservedHeartbeat {
 
 /**
  * An event on the watch, or in a write of this process.
+ * - `distrusted`: the watch of another kind went back to an earlier state, so this one may have, too
  * - `writing`: this process begins to write `heartbeat`
  * - `read`: before the write of `written`, this process read the key with `annotation`
  * - `stored`: the key has a heartbeat at least as recent as `sent`; `isOurs`: this process wrote it
@@ -55,6 +56,7 @@ export type HeartbeatEvent =
   | { readonly kind: 'listComplete' }
   | { readonly kind: 'observed'; readonly heartbeat: ObservedHeartbeat; readonly now: Moment }
   | { readonly kind: 'removed'; readonly uid: string }
+  | { readonly kind: 'distrusted' }
   | { readonly kind: 'writing'; readonly heartbeat: SentHeartbeat; readonly jitterMs: number }
   | { readonly kind: 'read'; readonly annotation: string | undefined; readonly written: string }
   | {
@@ -68,12 +70,13 @@ export type HeartbeatEvent =
  * The reaction of the process to an event.
  * - `delivered`: report that the watch delivered a write of this process `tookMs` after it was sent
  * - `relist`: list again, because the watch is not complete. `gap`: it went back to an earlier state, as after a
- *   restore of etcd whose versions have caught up; `missedWrite`: it has not delivered a stored write
+ *   restore of etcd whose versions have caught up; `distrusted`: that of another kind did; `missedWrite`: it has not
+ *   delivered a stored write
  */
 type HeartbeatEffect =
   | { readonly kind: 'none' }
   | { readonly kind: 'delivered'; readonly tookMs: number }
-  | { readonly kind: 'relist'; readonly because: 'gap' | 'missedWrite' }
+  | { readonly kind: 'relist'; readonly because: 'gap' | 'distrusted' | 'missedWrite' }
 
 /** The state after an event, and what the process must do. */
 interface HeartbeatTransition {
@@ -109,6 +112,8 @@ export function afterHeartbeatEvent(
       return afterObserved(state, event.heartbeat, event.now)
     case 'removed':
       return withoutEffect(event.uid === state.last?.uid ? { ...state, last: null } : state)
+    case 'distrusted':
+      return state.hasGap || !state.isListed ? withoutEffect(state) : afterGap(state, 'distrusted')
     case 'writing':
       return withoutEffect({
         ...state,
@@ -164,17 +169,18 @@ function afterObserved(
       listing: { provenAt: laterMoment(state.listing.provenAt, proof) },
     })
   if (state.hasGap) return withoutEffect(state)
-  if (previous.last && !isSuccessor(heartbeat, previous.last))
-    return {
-      state: { ...state, hasGap: true, provenAt: null },
-      effect: { kind: 'relist', because: 'gap' },
-    }
+  if (previous.last && !isSuccessor(heartbeat, previous.last)) return afterGap(state, 'gap')
   const proven = withProof(state, proof)
   const ownWrite = previous.sent.find(({ written }) => written === annotation)
   if (!ownWrite || proven.provenAt === previous.provenAt) return withoutEffect(proven)
   const tookMs = now.monotonicMs - ownWrite.sent.monotonicMs
   return { state: proven, effect: { kind: 'delivered', tookMs } }
 }
+
+const afterGap = (state: HeartbeatState, because: 'gap' | 'distrusted'): HeartbeatTransition => ({
+  state: { ...state, hasGap: true, provenAt: null },
+  effect: { kind: 'relist', because },
+})
 
 /** Relists if a write was stored long ago and the watch has not delivered it, nor a later one. */
 function afterStored(

@@ -41,19 +41,30 @@ interface HeartbeatOptions<T extends KubeObject> {
   readonly random: () => number
   /** Called with the milliseconds from the sending of a write of this process to its watch event. */
   readonly onDelivered: (tookMs: number) => void
+  /** Called when a heartbeat on the watch did not follow the one before. */
+  readonly onGap: () => void
   /** Called when the watch is not complete, to make it list again. */
   readonly relist: () => void
 }
 
 /** Writes heartbeats, and observes those that arrive on the watch. */
-interface WatchHeartbeat {
+export interface WatchHeartbeat {
   /** The moment up to which the watch is proven complete; null = there is no proof. */
   readonly provenAt: () => Moment | null
+  /** Drops the proof, and lists again: a gap in the watch of another kind means that etcd may have been restored. */
+  readonly distrust: () => void
   /** Returns a sink for the watch of the kind that passes all events to `sink`, and observes the heartbeat. */
   readonly observe: (sink: StoreSink) => StoreSink
   /** Writes whenever a heartbeat is due, until the signal aborts. Never rejects. */
   readonly keepWriting: (signal: AbortSignal) => Promise<void>
 }
+
+/** Log messages. */
+const RELISTED = {
+  gap: 'watched objects went back to an earlier state, listing them again',
+  distrusted: 'objects of another kind went back to an earlier state, listing these again, too',
+  missedWrite: 'the watch missed a write, listing the objects again',
+} as const
 
 /** Creates a heartbeat, which writes nothing until the objects are listed. */
 export function createWatchHeartbeat<T extends KubeObject>(
@@ -68,10 +79,9 @@ export function createWatchHeartbeat<T extends KubeObject>(
     state = next
     if (effect.kind === 'delivered') options.onDelivered(effect.tookMs)
     if (effect.kind !== 'relist') return
-    if (effect.because === 'gap')
-      log.warn({ kind }, 'watched objects went back to an earlier state, listing them again')
-    else log.warn({ kind }, 'the watch missed a write, listing the objects again')
+    log.warn({ kind }, RELISTED[effect.because])
     options.relist()
+    if (effect.because === 'gap') options.onGap()
   }
 
   const write = async (signal: AbortSignal): Promise<void> => {
@@ -98,6 +108,7 @@ export function createWatchHeartbeat<T extends KubeObject>(
 
   return {
     provenAt: () => state.provenAt,
+    distrust: () => dispatch({ kind: 'distrusted' }),
     observe: (sink) => observingSink(sink, object.name, clock, dispatch),
     keepWriting: async (signal) => {
       while (!signal.aborted) {

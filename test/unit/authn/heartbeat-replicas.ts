@@ -39,6 +39,8 @@ interface Replica {
   readonly delivered: number[]
   /** How often it asked the watch to list again. */
   readonly relists: () => number
+  /** How many gaps it reported. */
+  readonly gaps: () => number
   /** A complete list, with which a new watch begins. */
   readonly list: () => void
   readonly sink: StoreSink
@@ -87,6 +89,7 @@ class FakeHeartbeatServer {
     const delivered: number[] = []
     const { log, lines } = memoryLog()
     let relists = 0
+    let gaps = 0
     const heartbeat = createWatchHeartbeat({
       object: KEY_HEARTBEAT,
       client: this.#client(name, connection),
@@ -94,6 +97,9 @@ class FakeHeartbeatServer {
       log,
       random: () => random,
       onDelivered: (tookMs) => delivered.push(tookMs),
+      onGap: () => {
+        gaps += 1
+      },
       relist: () => {
         relists += 1
         if (connection.listsAgain && connection.eventsAfterMs !== null)
@@ -125,6 +131,7 @@ class FakeHeartbeatServer {
       sink,
       list,
       relists: () => relists,
+      gaps: () => gaps,
       age: () => msBetween(heartbeat.provenAt(), currentMoment(clock)) / 1000,
       logged: () => lines.map(({ level, sentence }) => `${level}: ${sentence}`),
     }

@@ -102,9 +102,23 @@ describe('a watch with a gap relists, and proves nothing until then (C4)', () =>
   ])('there is a gap when $name', async ({ events }) => {
     const { clock, replica } = await observed(...events, heartbeatObject('9', textAfter(100), 'x'))
     expect(replica.age()).toBe(Number.POSITIVE_INFINITY)
-    expect(replica.relists()).toBe(1)
+    expect([replica.relists(), replica.gaps()]).toEqual([1, 1])
     expect(replica.logged()).toEqual([
       'warn: watched objects went back to an earlier state, listing them again',
+    ])
+    await clock.advance(5)
+    expect(replica.age()).toBeLessThan(11)
+  })
+
+  test('a gap in the watch of another kind drops the proof, until the objects are listed again', async () => {
+    const { clock, replica } = await observed(heartbeatObject('3', SECOND, FIRST))
+    replica.heartbeat.distrust()
+    replica.heartbeat.distrust()
+    replica.sink.put(heartbeatObject('4', THIRD, SECOND))
+    expect(replica.age()).toBe(Number.POSITIVE_INFINITY)
+    expect([replica.relists(), replica.gaps()]).toEqual([1, 0])
+    expect(replica.logged()).toEqual([
+      'warn: objects of another kind went back to an earlier state, listing these again, too',
     ])
     await clock.advance(5)
     expect(replica.age()).toBeLessThan(11)

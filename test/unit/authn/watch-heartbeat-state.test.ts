@@ -52,6 +52,8 @@ function afterAll(events: readonly HeartbeatEvent[], from = listed) {
 
 describe('the heartbeat state after events (10.4)', () => {
   const gap = { kind: 'relist', because: 'gap' }
+  const distrust = { kind: 'distrusted' } as const
+  const distrusted = { kind: 'relist', because: 'distrusted' }
   const missed = { kind: 'relist', because: 'missedWrite' }
 
   // biome-ignore format: a table
@@ -78,6 +80,10 @@ describe('the heartbeat state after events (10.4)', () => {
     { name: 'another object of the same name is a gap', events: [observed(1, null, 1), observed(3, 1, 4, 'b')], proven: null, effects: [gap] },
     { name: 'another object after a delete makes no gap', events: [observed(1, null, 1), { kind: 'removed', uid: 'a' }, observed(3, null, 4, 'b')], proven: 3 },
     { name: 'the delete of another key changes nothing', events: [observed(1, null, 1), { kind: 'removed', uid: 'x' }, observed(3, 2, 4)], proven: null, effects: [gap] },
+    { name: 'a gap in another watch takes the proof back, once', events: [observed(1, null, 1), distrust, distrust, observed(3, 1, 4)], proven: null, effects: [distrusted] },
+    { name: 'a gap in another watch adds nothing to one in this', events: [observed(1, null, 1), observed(3, 2, 4), distrust], proven: null, effects: [gap] },
+    { name: 'a list closes the gap of another watch', events: [observed(1, null, 1), distrust, { kind: 'listStarted' }, observed(3, 2, 5), { kind: 'listComplete' }], proven: 3, effects: [distrusted] },
+    { name: 'a list under way closes the gap of another watch', events: [observed(1, null, 1), { kind: 'listStarted' }, observed(3, 2, 5), distrust, { kind: 'listComplete' }], proven: 3, effects: [distrusted] },
     { name: 'a stored write may take 10 seconds to arrive', events: [writing(1), stored(1, 10)], proven: null },
     { name: 'a stored write that has not arrived after 10 seconds is missed', events: [writing(1), stored(1, 1), stored(6, 11)], proven: null, effects: [missed] },
     { name: 'a missed write is reported once', events: [stored(1, 1), stored(6, 11), stored(11, 12)], proven: null, effects: [missed] },
