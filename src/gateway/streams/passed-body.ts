@@ -37,6 +37,12 @@ export class PassedBody extends ReceivedBody {
     if (destroyed) this.#fail(errored ?? new Error('the body broke off'))
   }
 
+  /** The rest of the source is not read. */
+  protected override endHere(): void {
+    super.endHere()
+    this.#source.destroy()
+  }
+
   override _read(): void {
     this.#source.resume()
   }

@@ -30,9 +30,6 @@ interface TerminableOptions {
   readonly done: () => void
 }
 
-/** How long a client may take to read the last event; milliseconds. */
-const LAST_EVENT_WITHIN_MS = 500
-
 /** The answer, cut when its key ends. A buffered answer passes unchanged. */
 export function terminable(answer: Answer, options: TerminableOptions): Answer {
   if (Buffer.isBuffer(answer.body)) {
@@ -64,28 +61,9 @@ function guardedWatch(
   source: Readable,
   { flows, refusals, flowed, done }: TerminableOptions,
 ): Readable {
-  const watchStream = new WatchStream(flowed)
-  flows('watch', (reason) =>
-    watchStream.cut(lastEvent(reason, refusals), () => {
-      source.unpipe(watchStream)
-      watchStream.end()
-      source.destroy()
-      setTimeout(() => watchStream.destroy(), LAST_EVENT_WITHIN_MS).unref()
-    }),
-  )
-  // Not with `pipeline`, which would drop the last event when the source is destroyed.
-  source.pipe(watchStream)
-  source.once('error', (error) => watchStream.breakOff(error))
-  const breakOff = (): void => {
-    if (!source.readableEnded && !watchStream.isCut)
-      watchStream.breakOff(new Error('the watch broke off'))
-  }
-  if (source.closed) breakOff()
-  else source.once('close', breakOff)
-  watchStream.once('close', () => {
-    source.destroy()
-    done()
-  })
+  const watchStream = new WatchStream(source, flowed)
+  flows('watch', (reason) => watchStream.cut(lastEvent(reason, refusals)))
+  watchStream.once('close', done)
   return watchStream
 }
 

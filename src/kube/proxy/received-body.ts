@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 /** A body whose bytes are pushed as they arrive. */
 export class ReceivedBody extends Readable {
   #failure: Error | null = null
+  #hasEnded = false
 
   constructor() {
     super()
@@ -17,6 +18,12 @@ export class ReceivedBody extends Readable {
     this.#failWhenRead()
   }
 
+  /** Ends the body after what has been pushed. Whether more was to come, or it broke off, no longer counts. */
+  protected endHere(): void {
+    this.#hasEnded = true
+    this.push(null)
+  }
+
   override read(size?: number): Buffer | null {
     const bytes = super.read(size) as Buffer | null
     // Only then: the reader gets the bytes after this call.
@@ -25,7 +32,8 @@ export class ReceivedBody extends Readable {
   }
 
   #failWhenRead(): void {
-    if (this.#failure !== null && this.readableLength === 0) this.destroy(this.#failure)
+    if (this.#failure === null || this.#hasEnded) return
+    if (this.readableLength === 0) this.destroy(this.#failure)
   }
 }
 

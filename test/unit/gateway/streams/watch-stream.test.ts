@@ -1,5 +1,6 @@
 // A watch is passed on as it comes, and can be ended between two lines (contract 13.3, 13.4).
-import { Readable } from 'node:stream'
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -9,6 +10,20 @@ const WORD = Buffer.from('{"type":"ERROR"}\n')
 /** Where an endless source of a test ends: code that holds it all must fail, not hang. */
 const MOST = 64 * 1024 * 1024
 const nothing = (): void => undefined
+
+/** A watch, and the source that it passes on. */
+function watching(flowed: () => void = nothing) {
+  const source = new PassThrough()
+  return { source, lines: new WatchStream(source, flowed) }
+}
+
+/** Writes the pieces, each in its turn. */
+async function arrive(source: PassThrough, pieces: readonly string[]): Promise<void> {
+  for (const piece of pieces) {
+    source.write(piece)
+    await turn()
+  }
+}
 
 /** What a reader has got of the stream, and how it ended. */
 function readingOf(lines: WatchStream) {
@@ -30,17 +45,17 @@ describe('the lines of a watch', () => {
     { name: 'no lines', pieces: [] },
   ])('pass unchanged: $name', async ({ pieces }) => {
     const source = Readable.from(pieces.map((piece) => Buffer.from(piece)))
-    expect(await text(source.pipe(new WatchStream(nothing)))).toBe(pieces.join(''))
+    expect(await text(new WatchStream(source, nothing))).toBe(pieces.join(''))
   })
 
   test('are passed on before they end, and a line without an end is not held (13.3)', async () => {
-    const lines = new WatchStream(nothing)
+    const { source, lines } = watching()
     const piece = Buffer.alloc(16_384, ' ')
     let passed = 0
     let mostHeld = 0
     lines.on('data', ({ length }: Buffer) => (passed += length))
     for (let count = 1; count <= 1000; count += 1) {
-      lines.write(piece)
+      source.write(piece)
       await turn()
       mostHeld = Math.max(mostHeld, count * piece.length - passed)
     }
@@ -48,7 +63,6 @@ describe('the lines of a watch', () => {
   })
 
   test('without an end are not taken from a target whose client does not read (13.3)', async () => {
-    const lines = new WatchStream(nothing)
     let given = 0
     const endless = new Readable({
       read() {
@@ -56,9 +70,9 @@ describe('the lines of a watch', () => {
         this.push(given > MOST ? null : Buffer.alloc(16_384, ' '))
       },
     })
-    endless.pipe(lines)
+    const lines = new WatchStream(endless, nothing)
     for (let count = 0; count < 1000; count += 1) await turn()
-    endless.destroy()
+    lines.destroy()
     expect(given).toBeLessThan(512 * 1024)
   })
 
@@ -79,52 +93,100 @@ describe('the lines of a watch', () => {
       passed: 'a\n',
     },
   ])('end with a line of the gateway when cut $name (13.4)', async ({ pieces, later, passed }) => {
-    const lines = new WatchStream(nothing)
-    let cuts = 0
-    const done = (): void => void (cuts += 1)
-    for (const piece of pieces) lines.write(Buffer.from(piece))
-    lines.cut(WORD, done)
-    lines.cut(WORD, done)
-    for (const piece of later ?? []) lines.write(Buffer.from(piece))
-    expect({ cuts, isCut: lines.isCut }).toEqual({ cuts: 1, isCut: true })
-    lines.write(Buffer.from('later\n'))
+    const { source, lines } = watching()
+    await arrive(source, pieces)
+    lines.cut(WORD)
+    lines.cut(Buffer.from('another\n'))
+    await arrive(source, later ?? [])
+    expect(source.destroyed).toBe(true)
     expect(await text(lines)).toBe(`${passed}${WORD.toString()}`)
   })
 
   test('end without a line when the gateway adds none', async () => {
-    const lines = new WatchStream(nothing)
-    lines.write(Buffer.from('a\nb'))
-    lines.cut(Buffer.alloc(0), nothing)
-    lines.write(Buffer.from('c\nd'))
+    const { source, lines } = watching()
+    await arrive(source, ['a\nb'])
+    lines.cut(Buffer.alloc(0))
+    await arrive(source, ['c\nd'])
     expect(await text(lines)).toBe('a\nbc\n')
   })
 
   test('end within a line that does not end in 200 ms, without a line of the gateway and not as if complete (13.4)', async () => {
-    const lines = new WatchStream(nothing)
+    const { source, lines } = watching()
     const reading = readingOf(lines)
-    let cuts = 0
-    lines.write(Buffer.from('a\nb'))
-    lines.cut(WORD, () => void (cuts += 1))
+    await arrive(source, ['a\nb'])
+    lines.cut(WORD)
     const startedMs = performance.now()
     while (!reading.isClosed && performance.now() - startedMs < 5000) {
-      lines.write(Buffer.from('b'))
+      source.write('b')
       await delay(5)
     }
     expect(reading).toMatchObject({ hasEnded: false, isClosed: true })
     expect(reading.text).toMatch(/^a\nb+$/)
-    expect(cuts).toBe(1)
+    expect(source.destroyed).toBe(true)
     expect(performance.now() - startedMs).toBeGreaterThan(150)
   })
 
   test('report each chunk that passes, and none after the cut (14.1)', async () => {
     let pieces = 0
-    const lines = new WatchStream(() => {
+    const { source, lines } = watching(() => {
       pieces += 1
     })
-    for (const piece of ['a', 'b\n', 'c\n']) lines.write(Buffer.from(piece))
-    lines.cut(WORD, nothing)
-    lines.write(Buffer.from('d\n'))
+    await arrive(source, ['a', 'b\n', 'c\n'])
+    lines.cut(WORD)
+    await arrive(source, ['d\n'])
     await text(lines)
     expect(pieces).toBe(3)
   })
+
+  test.each([
+    { name: 'between two lines', pieces: ['a\n', 'b\n'], ending: WORD.toString() },
+    { name: 'in a line', pieces: ['a\nb'], ending: null },
+  ])(
+    'that broke off $name, unread, end with their key as those of a source that lives (13.4)',
+    async ({ pieces, ending }) => {
+      const { source, lines } = watching()
+      await arrive(source, pieces)
+      source.destroy(new Error('broken'))
+      await turn()
+      lines.cut(WORD)
+      const reading = readingOf(lines)
+      await new Promise((resolve) => lines.once('close', resolve))
+      expect(reading).toEqual({
+        text: `${pieces.join('')}${ending ?? ''}`,
+        hasEnded: ending !== null,
+        isClosed: true,
+      })
+    },
+  )
+
+  test('end with a line of the gateway although their source holds more (13.4)', async () => {
+    const { source, lines } = watching()
+    const line = `${'x'.repeat(9999)}\n`
+    await arrive(
+      source,
+      Array.from({ length: 20 }, () => line),
+    )
+    lines.cut(WORD)
+    const held = lines.readableLength
+    await turn()
+    const said = await text(lines)
+    expect(said.length).toBe(held)
+    expect(said.endsWith(`\n${WORD.toString()}`)).toBe(true)
+  })
+
+  test.each(['between two lines', 'in a line that ends', 'after their end'])(
+    'that are cut %s and not read are dropped after half a second (13.4)',
+    async (where) => {
+      const { source, lines } = watching()
+      await arrive(source, [where === 'in a line that ends' ? 'a' : 'a\n'])
+      if (where === 'after their end') source.end()
+      await turn()
+      lines.cut(WORD)
+      await arrive(source, where === 'in a line that ends' ? ['\n'] : [])
+      const cutMs = performance.now()
+      await Promise.race([once(lines, 'close'), delay(5000)])
+      expect(lines.destroyed).toBe(true)
+      expect(performance.now() - cutMs).toBeGreaterThan(300)
+    },
+  )
 })
