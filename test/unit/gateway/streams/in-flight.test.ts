@@ -85,6 +85,28 @@ describe('streams', () => {
     },
   )
 
+  test('end with their key while the check at their admission has no result yet (13.4)', async () => {
+    const clock = manualClock(t0)
+    let checks = 0
+    const requests = new InFlightRequests({
+      clock,
+      reauthenticate: () => {
+        checks += 1
+        return checks === 1
+          ? new Promise<never>(() => undefined)
+          : { ok: false, because: 'expired' }
+      },
+      observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
+    })
+    const cuts: string[] = []
+    const { flows } = requests.open(callerOf('a', after(60)), PENDING)
+    flows('watch', (reason) => void cuts.push(reason))
+    await clock.advance(59_000)
+    expect(cuts).toEqual([])
+    await clock.advance(2000)
+    expect(cuts).toEqual(['expired'])
+  })
+
   test.each(['expired', 'revoked', 'changed', 'stale'] as const)(
     'are cut when their key is %s, those of others stay (13.4)',
     async (because) => {

@@ -1,11 +1,12 @@
 // A 403 that refuses the account of this process is no answer to the caller (10.4).
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { type Duplex, PassThrough } from 'node:stream'
+import { text as read } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { refusesAccount } from '../../../../src/kube/proxy/account-refusal.ts'
-import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
+import { refusesAccount, unlessAccountRefused } from '../../../../src/kube/proxy/account-refusal.ts'
+import { UpstreamError, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { ANN, WIRES, call, startServerAndUpstream, textOf } from './upstream-server.ts'
 
@@ -69,6 +70,32 @@ describe('a 403 refuses the account of this process (10.4)', () => {
     },
   ])('$name', ({ text, caller, isPast, is }) => {
     expect(refusesAccount(text, caller, isPast)).toBe(is)
+  })
+})
+
+describe('the body of another 403', () => {
+  const looked = (body: PassThrough) => {
+    const answer = { status: 403, headers: {}, body }
+    return Promise.race([unlessAccountRefused(answer, { impersonation: ANN }), delay(5000, null)])
+  }
+
+  test('keeps the piece that was looked at, for its reader (10.4)', async () => {
+    const body = new PassThrough()
+    body.write('forb')
+    expect(await looked(body)).toMatchObject({ status: 403, body })
+    body.end('idden')
+    expect(await read(body)).toBe('forbidden')
+  })
+
+  test.each([
+    { name: 'before it is looked at', isBefore: true },
+    { name: 'while its first piece is waited for', isBefore: false },
+  ])('is no answer when it breaks off $name (13.3)', async ({ isBefore }) => {
+    const body = new PassThrough()
+    if (isBefore) await once(body.destroy(), 'close')
+    const answer = looked(body)
+    body.destroy()
+    expect(await answer).toBeInstanceOf(UpstreamError)
   })
 })
 

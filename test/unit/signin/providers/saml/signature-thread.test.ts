@@ -138,6 +138,10 @@ describe('the thread that verifies signatures', () => {
     expect(new Set(await Promise.all(floods))).toEqual(
       new Set(['SignInRefused: provider_answer: the XML has more than 2000 elements']),
     )
-    expect(performance.now() - beganMs).toBeLessThan(1000)
+    const tookMs = performance.now() - beganMs
+    const peerMs = performance.now()
+    for (const _ of floods) await samlSignIn()
+    // As many sign-ins take twice as long.
+    expect(tookMs).toBeLessThan(5 * (performance.now() - peerMs))
   })
 })
