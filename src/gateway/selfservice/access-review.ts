@@ -3,10 +3,7 @@ import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../api/names.ts'
 import { nestedField } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
-import { readReply, sendRequest, type UpstreamClient } from './upstream-client.ts'
-
-/** The parts of a request that a review uses. */
-type ReviewClient = Omit<UpstreamClient, 'handOn' | 'reservation'>
+import { readReply, sendRequest, type UpstreamSender } from './upstream-client.ts'
 
 /** A request to review, by the field of `spec` that describes it. */
 type ReviewedAccess =
@@ -21,7 +18,7 @@ const LONGEST_ANSWER = 64 * 1024
  *
  * @throws UpstreamUnavailable also when the API server can't tell now
  */
-export async function isAllowed(client: ReviewClient, access: ReviewedAccess): Promise<boolean> {
+export async function isAllowed(client: UpstreamSender, access: ReviewedAccess): Promise<boolean> {
   const { group, version, kind } = SELF_SUBJECT_ACCESS_REVIEWS
   const json = { apiVersion: `${group}/${version}`, kind, spec: { ...access } }
   const answer = await sendRequest(client, {

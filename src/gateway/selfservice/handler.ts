@@ -110,7 +110,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         clock,
         signal: asAbortSignal(lease.signal),
         still: lease.still,
-        handOn: lease.handOn,
+        maySend: lease.maySend,
       }
       try {
         return await dispatch(request, options)
@@ -128,7 +128,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         call,
         caller,
         signal: asAbortSignal(lease.signal),
-        handOn: lease.handOn,
+        maySend: lease.maySend,
         reservation: reservationFor(options.buffer, call, caller),
       }),
   }

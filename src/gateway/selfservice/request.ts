@@ -37,7 +37,7 @@ export interface SelfServiceRequest {
   readonly signal: AbortSignal
   readonly still: RequestLease['still']
   /** Asked right before each write that is stored. */
-  readonly handOn: RequestLease['handOn']
+  readonly maySend: RequestLease['maySend']
 }
 
 /** The part of a request that decides which objects of a kind the caller sees. */
@@ -59,7 +59,7 @@ export async function reauthenticated(request: SelfServiceRequest): Promise<Self
 /** The request for writes that belong to one that was carried out: they are sent although the key has ended since. */
 export const afterWrite = (request: SelfServiceRequest): SelfServiceRequest => ({
   ...request,
-  handOn: () => true,
+  maySend: () => true,
 })
 
 /** The rights of a caller on keys and tokens. */

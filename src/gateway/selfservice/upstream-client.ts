@@ -20,11 +20,11 @@ import { acceptOf, type Form, type UpstreamReply } from './response.ts'
 /** The parts of a request that its requests to the API server use. */
 export type UpstreamClient = Pick<
   SelfServiceRequest,
-  'upstream' | 'call' | 'caller' | 'signal' | 'handOn' | 'reservation'
+  'upstream' | 'call' | 'caller' | 'signal' | 'maySend' | 'reservation'
 >
 
 /** The parts that requests use which store nothing, and whose answers the caller reads. */
-type UpstreamSender = Omit<UpstreamClient, 'handOn' | 'reservation'>
+export type UpstreamSender = Omit<UpstreamClient, 'maySend' | 'reservation'>
 
 /** A request to the API server. */
 export interface UpstreamRequest {
@@ -112,9 +112,9 @@ export async function sendAndRead(
   client: UpstreamClient,
   query: UpstreamRequest,
 ): Promise<UpstreamReply> {
-  const { handOn, reservation } = client
+  const { maySend, reservation } = client
   const isStored = query.method !== 'GET' && !query.query.some(([name]) => name === 'dryRun')
-  const answer = await sendRequest(client, query, isStored ? handOn : undefined)
+  const answer = await sendRequest(client, query, isStored ? maySend : undefined)
   return readReply(answer, isStored ? reservation.anyway : reservation.atLeast)
 }
 

@@ -27,7 +27,7 @@ export const agentEvents: Stage<AgentEventsDeps> = (context, deps) => {
   if (context.http.method !== 'POST') return ONLY_POSTS
   const asked = { path: `/agents/${cluster}/auditevents`, verb: 'post' }
   return answerIfGranted(context, asked, {
-    granted: ({ handOn }) => deps.agentEvents.take(cluster, context.http, handOn),
+    granted: ({ maySend }) => deps.agentEvents.take(cluster, context.http, maySend),
     refused: () => refuse(AUDIT_ERRORS.agentEventsNotGranted, asked),
   })
 }

@@ -54,7 +54,7 @@ export async function forwarded(
   const { http, upgrade: protocol } = context
   const request = strictlyValidated(known(context, 'request'))
   const caller = known(context, 'caller')
-  const { signal, handOn } = known(context, 'admitted').lease
+  const { signal, maySend } = known(context, 'admitted').lease
   const { upstream, namespace } = known(context, 'resolved')
   if (protocol !== null)
     return forwardUpgrade(upstream, { request, call: http, protocol, caller, signal })
@@ -62,7 +62,7 @@ export async function forwarded(
   const review = isNarrowed || rights !== null ? selfReviewOf(request.attributes) : null
   const plain = context.record?.recordsAnswer === true ? asRecordable(http) : http
   const sent = review === null ? plain : asReadable(http)
-  const answer = await forward(upstream, request, sent, { caller }, { signal, maySend: handOn })
+  const answer = await forward(upstream, request, sent, { caller }, { signal, maySend: maySend })
   if (review === null) return answer
   const decide = (reviewed: RequestInfo): ScopeDecision => decisionOn(reviewed, context)
   const { target } = request.attributes

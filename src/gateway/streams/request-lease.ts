@@ -18,7 +18,7 @@ export interface RequestLease {
    *
    * @returns false = it must not be carried out
    */
-  readonly handOn: () => boolean
+  readonly maySend: () => boolean
   /**
    * Authenticates the caller again. Await it before a write that follows a wait.
    *
@@ -86,7 +86,7 @@ export function leaseRequest(
     flows: (kind, cut, mayComplete) =>
       over === null ? entry.flows(kind, cut, mayComplete) : cut(over.reason),
     close: entry.close,
-    handOn: () => {
+    maySend: () => {
       const maySend = entry.maySend()
       isHandedOn ||= maySend
       return maySend

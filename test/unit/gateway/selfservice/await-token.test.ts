@@ -54,7 +54,7 @@ describe('a created token is awaited (12.2)', () => {
   ])('$name', async ({ there, code, left, isOver = false }) => {
     const { answers, stored } = having(there)
     const clock = manualClock(t0)
-    const request = exchangeOf({ verb: 'create', name: '', answers, handOn: () => !isOver })
+    const request = exchangeOf({ verb: 'create', name: '', answers, maySend: () => !isOver })
     const info = { ...request.info, resource: TOKENS }
     const waiting = awaitToken({ ...request, info }, token(), clock)
     await clock.advance(6000)

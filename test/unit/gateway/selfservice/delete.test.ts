@@ -57,7 +57,7 @@ async function removedUntil(most: number, changed = '') {
         if (isOver()) throw new Error('the access key ended')
         return exchange.caller
       },
-      handOn: () => !isOver(),
+      maySend: () => !isOver(),
     },
     {},
     OWNED,

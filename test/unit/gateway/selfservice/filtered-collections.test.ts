@@ -90,7 +90,7 @@ function asking({
     clock: manualClock(t0),
     signal: asAbortSignal(call.gone),
     still: async () => caller,
-    handOn: () => true,
+    maySend: () => true,
   }
 }
 

@@ -55,7 +55,7 @@ export interface Requested {
   readonly find?: (name: string) => AccessKey | undefined
   readonly still?: SelfServiceRequest['still']
   /** Absent: all writes are sent. */
-  readonly handOn?: SelfServiceRequest['handOn']
+  readonly maySend?: SelfServiceRequest['maySend']
 }
 
 /** The request of key ci, of user ada unless its spec says otherwise. */
@@ -69,7 +69,7 @@ export function exchangeOf(
     answers,
     find,
     still,
-    handOn,
+    maySend,
   }: Requested,
   spec: OwnedAccessKeySpec = {},
   metadata: JsonMap = {},
@@ -99,7 +99,7 @@ export function exchangeOf(
     clock: manualClock(t0),
     signal: asAbortSignal(call.gone),
     still: still ?? (async () => caller),
-    handOn: handOn ?? (() => true),
+    maySend: maySend ?? (() => true),
   }
 }
 

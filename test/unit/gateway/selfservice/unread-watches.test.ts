@@ -59,7 +59,7 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
   const respond = async (call: HttpRequest) => {
     const reading = parseRequest(call.method, { kind: 'Management' }, call.target)
     if (!reading.ok || !isOwnKind(reading.request)) throw new Error('it is about own kinds')
-    const underWay = { signal: call.gone, still: async () => caller, handOn: () => true }
+    const underWay = { signal: call.gone, still: async () => caller, maySend: () => true }
     const isWatch = reading.request.attributes.verb === 'watch'
     const given = await answer(reading.request, call, caller, underWay)
     const nothing = (): void => undefined

@@ -115,7 +115,7 @@ describe('a request that is ended under way (13.1)', () => {
     async (reason) => {
       for (const given of [{ method: 'POST' }, { method: 'DELETE' }, { by: 'upgrade' as const }]) {
         const { lease, outcome, end } = leased(given)
-        lease.handOn()
+        lease.maySend()
         end(reason)
         const { answer } = await outcome
         expect(answer).toMatchObject({ status: 504, refusal: 'endedUnderWay' })
@@ -132,7 +132,7 @@ describe('a request that is ended under way (13.1)', () => {
       [{}, 'keyChanged'],
     ] as const) {
       const { lease, outcome, end } = leased(given)
-      lease.handOn()
+      lease.maySend()
       end('changed')
       const { answer } = await outcome
       expect(answer).toMatchObject({ status: 401, refusal })
@@ -154,7 +154,7 @@ describe('a request that is ended under way (13.1)', () => {
         [{ method: 'POST' }, false],
       ] as const) {
         const { lease, outcome, end } = leased(given)
-        if (isHandedOn) lease.handOn()
+        if (isHandedOn) lease.maySend()
         end(reason)
         expect((await outcome).answer).toMatchObject({
           status: 503,
@@ -170,16 +170,16 @@ describe('a complete write whose key ends (13.4)', () => {
     const { lease, revoke, outcome } = leased({ method: 'DELETE' })
     revoke()
     expect(await outcome).toMatchObject(REFUSED)
-    expect(lease.handOn()).toBe(false)
+    expect(lease.maySend()).toBe(false)
   })
 
   test('has half a second where it has been sent, in which it is not sent again', async () => {
     const { lease, revoke, outcome, clock } = leased({ method: 'DELETE' })
-    expect(lease.handOn()).toBe(true)
+    expect(lease.maySend()).toBe(true)
     revoke()
     await clock.advance(499)
     expect(lease.signal.aborted).toBe(false)
-    expect(lease.handOn()).toBe(false)
+    expect(lease.maySend()).toBe(false)
     expect(await outcome).toMatchObject(REFUSED)
     expect(lease.signal.aborted).toBe(true)
   })
