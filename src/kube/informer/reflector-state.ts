@@ -155,7 +155,7 @@ function repeatedAfter(
 }
 
 /** The state in which the reflector lists again. */
-const relistFrom = (state: ReflectorState): ReflectorState => ({ at: listMethodOf(state) })
+export const relistFrom = (state: ReflectorState): ReflectorState => ({ at: listMethodOf(state) })
 
 /** The state in which the reflector watches from this resourceVersion. Its way to list again stays the same. */
 export function following(state: ReflectorState, resourceVersion: string): ReflectorState {

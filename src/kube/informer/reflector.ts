@@ -20,6 +20,7 @@ import {
   type ReflectorState,
   following,
   recoveryAfter,
+  relistFrom,
 } from './reflector-state.ts'
 import type { StoreSink } from './store.ts'
 
@@ -43,8 +44,8 @@ interface ReflectorOptions {
    */
   readonly onProgress?: () => void
   /**
-   * Receives, for each request, a function that makes the reflector list again, for callers that know of a missed
-   * event.
+   * Receives, for each request, a function that makes the reflector list again, at once or after its back-off, for
+   * callers that know of a missed event.
    */
   readonly opened?: (relist: () => void) => void
 }
@@ -67,10 +68,13 @@ export async function runReflector(options: ReflectorOptions, signal: AbortSigna
     const recovery = recoveryAfter({ ...progress, state: run.state }, ending)
     progress = recovery.progress
     if (recovery.isStuck) options.stuck(true)
-    if (recovery.backOffAfter === null) continue
-    // Jitter: replicas that lost the same API server must not reconnect at the same time.
-    const jitteredMs = backoffMs(BACK_OFF, recovery.backOffAfter) * (0.5 + Math.random() / 2)
-    await sleep(options.clock, run.retryAfterMs + jitteredMs, signal)
+    if (recovery.backOffAfter !== null) {
+      // Jitter: replicas that lost the same API server must not reconnect at the same time.
+      const jitteredMs = backoffMs(BACK_OFF, recovery.backOffAfter) * (0.5 + Math.random() / 2)
+      await sleep(options.clock, run.retryAfterMs + jitteredMs, signal)
+    }
+    // It may have been requested after the run had ended.
+    if (run.isRelistWanted) progress = { ...progress, state: relistFrom(progress.state) }
   }
 }
 
@@ -93,13 +97,14 @@ class ReflectorRun {
   state: ReflectorState
   /** Retry-After of the API server, in milliseconds; 0 = none. */
   retryAfterMs = 0
+  /** Whether a list must follow. */
+  isRelistWanted = false
   readonly #options: ReflectorOptions
   readonly #eventLoop: EventLoopShare
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal
   #aliveMs: number
   #isSilent = false
-  #isRelistWanted = false
   #hasRead = false
   /** Whether the sink is storing objects: then an error is not one of the API server or the connection. */
   #isStoring = false
@@ -127,7 +132,7 @@ class ReflectorRun {
   /** Ends a watch like a 410 does, so that a list follows. Does nothing while the reflector lists. */
   relist(): void {
     if (this.state.at !== 'follow') return
-    this.#isRelistWanted = true
+    this.isRelistWanted = true
     this.#abort.abort()
   }
 
@@ -230,7 +235,7 @@ class ReflectorRun {
 
   #endingAfter(error: unknown): Ending {
     if (error instanceof StatusError) this.retryAfterMs = error.retryAfterMs ?? 0
-    if (this.#isRelistWanted) return { how: 'expired' }
+    if (this.isRelistWanted) return { how: 'expired' }
     if (this.#isSilent) return { how: 'silent', served: this.#hasRead }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }

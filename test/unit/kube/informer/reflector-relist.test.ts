@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { eventually } from '../../../support/eventually.ts'
 import { answersInTurn, neverAnswer } from './scripted-server.ts'
 import {
   added,
@@ -10,6 +11,7 @@ import {
   withoutWatchList,
 } from './reflector-builder.ts'
 
+const SOON = { withinMs: 10_000 }
 const b2 = { metadata: { name: 'b', uid: 'b-uid', resourceVersion: '2' } }
 
 test('a requested relist removes objects that the API server no longer has (10.4, C4)', async () => {
@@ -39,6 +41,21 @@ test('a requested relist works after the watch was resumed', async () => {
   reflector.relist()
   await reflector.waitForState({ objects: [], requests: ['stream', 'follow 50', 'stream'] })
   expect(reflector.restarts).toEqual(['closed', 'expired'])
+})
+
+test('a relist that is requested during the back-off of a watch follows it', async () => {
+  const reflector = await startReflector(
+    answersInTurn(
+      closedWatch(added('a', 50), initialEventsEnd(50)),
+      closedWatch(),
+      openWatch(added('b', 2), initialEventsEnd(20)),
+      neverAnswer,
+    ),
+  )
+  await eventually('it backs off', () => reflector.waits.length === 1 || undefined, SOON)
+  reflector.relist()
+  await reflector.waitForState({ objects: ['b@2'], requests: ['stream', 'follow 50', 'stream'] })
+  expect(reflector.restarts).toEqual(['closed', 'closed'])
 })
 
 test('a requested relist uses pages where the server has no WatchList', async () => {
