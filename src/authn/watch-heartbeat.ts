@@ -59,13 +59,6 @@ export interface WatchHeartbeat {
   readonly keepWriting: (signal: AbortSignal) => Promise<void>
 }
 
-/** Log messages. */
-const RELISTED = {
-  gap: 'watched objects went back to an earlier state, listing them again',
-  distrusted: 'objects of another kind went back to an earlier state, listing these again, too',
-  missedWrite: 'the watch missed a write, listing the objects again',
-} as const
-
 /** Creates a heartbeat, which writes nothing until the objects are listed. */
 export function createWatchHeartbeat<T extends KubeObject>(
   options: HeartbeatOptions<T>,
@@ -74,12 +67,19 @@ export function createWatchHeartbeat<T extends KubeObject>(
   const { kind } = object.resource
   const jitterMs = (): number => options.random() * MAX_JITTER_MS
   let state = initialHeartbeatState(jitterMs())
+  const logRelist = (because: 'gap' | 'distrusted' | 'missedWrite'): void => {
+    if (because === 'gap')
+      log.warn({ kind }, 'watched objects went back to an earlier state, listing them again')
+    else if (because === 'distrusted')
+      log.warn({ kind }, 'objects of another kind went back to an earlier state, listing these')
+    else log.warn({ kind }, 'the watch missed a write, listing the objects again')
+  }
   const dispatch = (event: HeartbeatEvent): void => {
     const { state: next, effect } = afterHeartbeatEvent(state, event)
     state = next
     if (effect.kind === 'delivered') options.onDelivered(effect.tookMs)
     if (effect.kind !== 'relist') return
-    log.warn({ kind }, RELISTED[effect.because])
+    logRelist(effect.because)
     options.relist()
     if (effect.because === 'gap') options.onGap()
   }
