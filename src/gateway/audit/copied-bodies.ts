@@ -48,7 +48,7 @@ export class HeldEndBody extends PassedBody {
     super(source)
     this.#end = end
     this.#left = end.contentLength
-    this.failIfDestroyed()
+    this.endWithSource()
   }
 
   protected override pass(piece: Buffer): boolean {

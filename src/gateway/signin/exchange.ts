@@ -109,7 +109,7 @@ class BoundedBody extends PassedBody {
   constructor(source: Readable, over: () => void) {
     super(source)
     this.#over = over
-    this.failIfDestroyed()
+    this.endWithSource()
   }
 
   protected override pass(piece: Buffer): boolean {

@@ -6,13 +6,14 @@ import { ReceivedBody, takeRest } from '../../kube/proxy/received-body.ts'
 /** The same body, with back-pressure. A failure of the source follows what arrived before, a cut does not wait for that. */
 export class PassedBody extends ReceivedBody {
   readonly #source: Readable
+  readonly #take = (piece: Buffer): void => {
+    if (!this.pass(piece)) this.#source.pause()
+  }
 
   constructor(source: Readable) {
     super()
     this.#source = source
-    source.on('data', (piece: Buffer) => {
-      if (!this.pass(piece)) source.pause()
-    })
+    source.on('data', this.#take)
     source.once('end', () => this.arrived())
     source.once('error', (cause: Error) => this.#fail(cause))
     source.once('close', () => this.#fail(new Error('the body broke off')))
@@ -31,10 +32,11 @@ export class PassedBody extends ReceivedBody {
   /** Nothing more will come of a body that has not arrived whole. */
   protected brokeOff(): void {}
 
-  /** For a source that may have failed already: Node emits no second event. */
-  protected failIfDestroyed(): void {
-    const { destroyed, errored } = this.#source
-    if (destroyed) this.#fail(errored ?? new Error('the body broke off'))
+  /** For a source that may have ended or failed already: Node emits no second event. */
+  protected endWithSource(): void {
+    const { destroyed, errored, readableEnded } = this.#source
+    if (readableEnded) this.arrived()
+    else if (destroyed) this.#fail(errored ?? new Error('the body broke off'))
   }
 
   /** The rest of the source is not read. */
@@ -59,6 +61,8 @@ export class PassedBody extends ReceivedBody {
       this.destroy(cause)
       return
     }
+    // Before the source has reported its end, its `read` also emits the bytes.
+    this.#source.off('data', this.#take)
     takeRest(this.#source, (bytes) => this.pass(bytes))
     this.brokeOff()
     this.breakOffAfterRest(cause)
@@ -70,6 +74,6 @@ export class ObservedBody extends PassedBody {
   constructor(source: Readable, flowed: () => void) {
     super(source)
     source.on('data', () => flowed())
-    this.failIfDestroyed()
+    this.endWithSource()
   }
 }

@@ -1,5 +1,6 @@
 // Passes a watch on as it comes, and ends it with a last line of the gateway (contract 13.3, 13.4).
 import type { Readable } from 'node:stream'
+import { BodyCut } from '../../serving/http/answer.ts'
 import { PassedBody } from './passed-body.ts'
 
 const NEWLINE = 0x0a
@@ -28,7 +29,7 @@ export class WatchStream extends PassedBody {
   constructor(source: Readable, flowed: () => void) {
     super(source)
     this.#flowed = flowed
-    this.failIfDestroyed()
+    this.endWithSource()
   }
 
   /**
@@ -76,6 +77,6 @@ export class WatchStream extends PassedBody {
   /** In place of an earlier time. */
   #destroyAfter(ms: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.destroy(), ms).unref()
+    this.#timer = setTimeout(() => this.destroy(new BodyCut('the watch was cut')), ms).unref()
   }
 }

@@ -73,6 +73,10 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
   return { answer, source, cut, open, counts, clock }
 }
 
+/** Resolves when it is closed, with an error or without. */
+const closed = (body: PassThrough): Promise<void> =>
+  new Promise((resolve) => body.once('close', resolve))
+
 const streamOf = ({ body }: Answer): PassThrough => body as PassThrough
 
 test.each([
@@ -133,7 +137,7 @@ describe('a watch', () => {
     streamOf(answer).once('end', () => (hasEnded = true))
     await setImmediate()
     cut('revoked')
-    await once(streamOf(answer), 'close')
+    await closed(streamOf(answer))
     expect({ said: said.join(''), hasEnded, upstream: source.destroyed, counts, open }).toEqual({
       said: '{"type":"ADDED"}\n{"type":"MO',
       hasEnded: false,
@@ -156,7 +160,7 @@ describe('a watch', () => {
     const { answer, source, cut, counts } = started()
     source.write('a\n')
     cut('revoked')
-    await once(streamOf(answer), 'close')
+    await closed(streamOf(answer))
     expect(counts.done).toBe(1)
   })
 
@@ -173,7 +177,7 @@ describe('a watch', () => {
         source.end()
         await setImmediate()
         if (isFirst === 'end') cut('revoked')
-        await once(streamOf(answer), 'close')
+        await closed(streamOf(answer))
         expect(open).toEqual([])
       }
     },
@@ -205,7 +209,7 @@ describe('a watch', () => {
     await setImmediate()
     expect(open).toEqual(['watch'])
     cut('revoked')
-    await once(streamOf(answer), 'close')
+    await closed(streamOf(answer))
     expect(open).toEqual([])
   })
 

@@ -1,9 +1,9 @@
 // A watch is passed on as it comes, and can be ended between two lines (contract 13.3, 13.4).
-import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { BodyCut } from '../../../../src/serving/http/answer.ts'
 import { WatchStream } from '../../../../src/gateway/streams/watch-stream.ts'
 
 const WORD = Buffer.from('{"type":"ERROR"}\n')
@@ -174,6 +174,29 @@ describe('the lines of a watch', () => {
     expect(said.endsWith(`\n${WORD.toString()}`)).toBe(true)
   })
 
+  test.each([
+    { name: 'broken off', error: new Error('broken') },
+    { name: 'closed', error: undefined },
+  ])(
+    'of a source that is $name in the turn in which they begin pass once (13.3)',
+    async ({ error }) => {
+      const source = new PassThrough().on('error', nothing)
+      source.write('a\nb')
+      source.destroy(error)
+      const lines = new WatchStream(source, nothing)
+      const reading = readingOf(lines)
+      await new Promise((resolve) => lines.once('close', resolve))
+      expect(reading).toMatchObject({ text: 'a\nb', hasEnded: false })
+    },
+  )
+
+  test('of a source that has been read to its end are none, and end (13.3)', async () => {
+    const source = new PassThrough()
+    source.end('a\n')
+    await text(source)
+    expect(await text(new WatchStream(source, nothing))).toBe('')
+  })
+
   test.each(['between two lines', 'in a line that ends', 'after their end'])(
     'that are cut %s and not read are dropped after half a second (13.4)',
     async (where) => {
@@ -184,8 +207,9 @@ describe('the lines of a watch', () => {
       lines.cut(WORD)
       await arrive(source, where === 'in a line that ends' ? ['\n'] : [])
       const cutMs = performance.now()
-      await Promise.race([once(lines, 'close'), delay(5000)])
-      expect(lines.destroyed).toBe(true)
+      await Promise.race([new Promise((resolve) => lines.once('close', resolve)), delay(5000)])
+      // So that the connection of the client is not kept for what it does not read.
+      expect(lines.errored).toBeInstanceOf(BodyCut)
       expect(performance.now() - cutMs).toBeGreaterThan(300)
     },
   )
