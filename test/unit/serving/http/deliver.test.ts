@@ -7,7 +7,8 @@ import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { ReceivedBody } from '../../../../src/kube/proxy/received-body.ts'
 import { asAbortSignal, type EndSignal } from '../../../../src/runtime/concurrency/end-signal.ts'
-import type { Answer } from '../../../../src/serving/http/answer.ts'
+import { type Answer, BodyCut } from '../../../../src/serving/http/answer.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { served } from '../../gateway/listening-server.ts'
 
 const TEXT = Buffer.from('hello')
@@ -172,4 +173,24 @@ test('bytes that arrived before a body broke off are sent before the connection 
   const start = text.indexOf('xxx')
   expect(text.lastIndexOf('x') - start + 1).toBe(length)
   expect(text).not.toMatch(/0\r\n\r\n$/)
+})
+
+test('the connection of a body that is cut ends although its client reads nothing (13.4)', async () => {
+  const body = new PushedBody()
+  // More than the connection holds.
+  body.push(Buffer.alloc(24_000_000, 'x'))
+  body.push('y')
+  let ended: EndSignal | null = null
+  const server = await served(async (call) => {
+    ended = call.ended
+    return { status: 200, headers: {}, body }
+  })
+  const socket = await server.connect()
+  socket.pause().on('error', () => undefined)
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  await once(body, 'pause')
+  body.destroy(new BodyCut('its key has ended'))
+  await eventually('the request has ended', () => ended?.aborted || undefined, {
+    withinMs: 10_000,
+  })
 })
