@@ -158,6 +158,7 @@ const OWN_OPERATIONS: ReadonlySet<string> = new Set([
   'get configmaps platform-config-in-force',
   'get clusterroles platform:scope:',
   'get secrets platform-gateway-ca',
+  'get configmaps platform-gateway-ca',
   'get secrets platform-gateway-tls',
 ])
 
