@@ -68,20 +68,16 @@ function followed() {
     create: async () => heartbeat(),
   } as unknown as KubeClient
   const sinks = new Map<string, StoreSink>()
+  const relisted = new Set<string>()
   const list = (): void => {
-    for (const [plural, sink] of sinks) {
-      if (failing.watch === plural) continue
-      sink.begin()
-      sink.put(heartbeat())
-      sink.end()
-    }
+    for (const [plural, sink] of sinks) if (failing.watch !== plural) listed(sink, [heartbeat()])
   }
   const callers = startAuthenticator({
     client,
     startInformer: ({ plural }, to) => {
       sinks.set(plural, to)
       list()
-      return { relist: list, stop: () => undefined }
+      return { relist: () => void relisted.add(plural), stop: () => undefined }
     },
     sources: {
       configs: listed(new Store(fullObject<Config>), [IN_FORCE]),
@@ -107,8 +103,14 @@ function followed() {
       list()
     }
   }
-  return { clock, callers, failing, notifiedAtMs, pass }
+  const outcome = async () => {
+    const found = await callers.authenticate('pak_nobody')
+    return found.ok ? 'accepted' : found.because
+  }
+  return { clock, failing, heartbeat, list, notifiedAtMs, outcome, pass, relisted, sinks }
 }
+
+const WATCHED = ['ownedaccesskeys', 'users', 'teams']
 
 test.each([
   { earlierSeconds: 0, kind: 'ownedaccesskeys' },
@@ -131,19 +133,39 @@ test.each([
   },
 )
 
-test.each(['ownedaccesskeys', 'users', 'teams'])(
+test.each(WATCHED)(
   'no caller is decided from the index while the watch of %s is stale (10.4, 24.5)',
   async (kind) => {
-    const { callers, failing, pass } = followed()
-    const outcome = async () => {
-      const found = await callers.authenticate('pak_nobody')
-      return found.ok ? 'accepted' : found.because
-    }
+    const { failing, outcome, pass } = followed()
     await pass(20)
     const before = await outcome()
     failing.watch = kind
     await pass(16)
     expect([before, await outcome()]).toEqual(['unknown', 'unavailable'])
+  },
+)
+
+const GAPS = WATCHED.flatMap((gap) => WATCHED.map((last) => ({ gap, last })))
+
+test.each(GAPS)(
+  'after a gap in the watch of $gap no caller is decided from the index until $last are listed, too (10.4)',
+  async ({ gap, last }) => {
+    const { clock, failing, heartbeat, list, outcome, pass, relisted, sinks } = followed()
+    await pass(20)
+    await clock.advance(250)
+    sinks.get(gap)?.put(heartbeat())
+    failing.watch = last
+    const afterGap = await outcome()
+    list()
+    const beforeLast = await outcome()
+    failing.watch = null
+    list()
+    expect([...relisted].toSorted()).toEqual(WATCHED.toSorted())
+    expect([afterGap, beforeLast, await outcome()]).toEqual([
+      'unavailable',
+      'unavailable',
+      'unknown',
+    ])
   },
 )
 
