@@ -71,9 +71,16 @@ export class PassedBody extends ReceivedBody {
 
 /** The same body; calls `flowed` for each chunk. */
 export class ObservedBody extends PassedBody {
+  readonly #flowed: () => void
+
   constructor(source: Readable, flowed: () => void) {
     super(source)
-    source.on('data', () => flowed())
+    this.#flowed = flowed
     this.endWithSource()
+  }
+
+  protected override pass(piece: Buffer): boolean {
+    this.#flowed()
+    return super.pass(piece)
   }
 }

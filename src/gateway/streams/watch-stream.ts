@@ -21,7 +21,6 @@ export class WatchStream extends PassedBody {
   #hasArrived = false
   /** Waits for the end of the line under way; null = no line does. */
   #lastLine: Buffer | null = null
-  #hasEnded = false
   /** Destroys a stream that was cut and is not read; undefined = it was not cut. */
   #timer: NodeJS.Timeout | undefined
 
@@ -50,7 +49,7 @@ export class WatchStream extends PassedBody {
 
   protected override pass(piece: Buffer): boolean {
     // The source may hold a rest when the stream ends.
-    if (this.#hasEnded) return true
+    if (this.hasEndedHere) return true
     this.#flowed()
     const lineEnd = this.#lastLine === null ? -1 : piece.indexOf(NEWLINE)
     if (this.#lastLine === null || lineEnd === -1) {
@@ -68,7 +67,6 @@ export class WatchStream extends PassedBody {
   }
 
   #finish(line: Buffer): void {
-    this.#hasEnded = true
     if (line.length > 0) this.push(line)
     this.endHere()
     this.#destroyAfter(READ_WITHIN_MS)

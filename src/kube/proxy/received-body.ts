@@ -18,6 +18,11 @@ export class ReceivedBody extends Readable {
     this.#failWhenRead()
   }
 
+  /** Whether `endHere` has ended the body. */
+  protected get hasEndedHere(): boolean {
+    return this.#hasEnded
+  }
+
   /** Ends the body after what has been pushed. Whether more was to come, or it broke off, no longer counts. */
   protected endHere(): void {
     this.#hasEnded = true
