@@ -16,7 +16,8 @@ const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'platform-system'
 const IN_NAMESPACE = ['-n', NAMESPACE]
 const ISSUER = 'https://platform.example.com/oidc'
-const REPLICAS = 2
+/** Of manager, gateway and delivery two each. */
+const PODS = 3 * 2
 
 const containers = containersOrSkip()
 
@@ -33,7 +34,7 @@ test('install, use, upgrade and uninstall lose no object and no request, and lea
   expect(before.length).toBeGreaterThan(50)
 
   await install(cluster, containers.image)
-  expect(versionsOf(node)).toEqual(Array(2 * REPLICAS).fill(first))
+  expect(versionsOf(node)).toEqual(Array(PODS).fill(first))
   await debugPod(cluster, 'gateway')
   await use(cluster)
   const used = await credentials(cluster)
@@ -61,7 +62,7 @@ test('install, use, upgrade and uninstall lose no object and no request, and lea
   expect(
     node.ended.map(({ pod, exitCode, wasDeleted }) => ({ pod, exitCode, wasDeleted })),
   ).toEqual(node.ended.map(({ pod }) => ({ pod, exitCode: 0, wasDeleted: true })))
-  expect(node.ended).toHaveLength(2 * 2 * REPLICAS)
+  expect(node.ended).toHaveLength(2 * PODS)
 })
 
 async function currentVersion(): Promise<string> {
@@ -153,7 +154,7 @@ function versionsOf(node: TestNode): readonly string[] {
 async function untilOldPodsAreGone(node: TestNode, version: string): Promise<void> {
   await eventuallyPasses(
     'only pods of the new version exist',
-    () => expect(versionsOf(node)).toEqual(Array(2 * REPLICAS).fill(version)),
+    () => expect(versionsOf(node)).toEqual(Array(PODS).fill(version)),
     { withinMs: 120_000 },
   )
 }
@@ -172,9 +173,12 @@ async function expectLeaderWorks(cluster: Cluster): Promise<void> {
   expect(await cluster.must(wait)).toContain('condition met')
 }
 
-/** Deletes credentials first, so that the operator revokes them and removes its finalizers. */
+const PEOPLE = 'users.management.platform.sh,teams.management.platform.sh'
+
+/** Deletes claims, credentials and people first, so that the operator removes its finalizers (docs/install.md). */
 async function uninstall(cluster: Cluster): Promise<void> {
-  await cluster.must(['delete', 'oak,dcet', '--all', '--timeout=60s'])
+  const held = `akc,oak,dcet,${PEOPLE}`
+  await cluster.must(['delete', held, '--all', '--all-namespaces', '--timeout=60s'])
   await cluster.must(['delete', '-k', join(ROOT, 'config/default'), '--timeout=120s'])
 }
 

@@ -107,21 +107,26 @@ test('a claim without a binding names the command that lets the process in (28.4
 test('a key and a token are delivered, replaced and mended, and a key is patched (28.4, 28.5)', async () => {
   await apply('edge', { key: { ttl: 3600 }, token: { ttl: 900 }, overlap: 0 })
   await delivered('edge')
-  const [key, token] = await Promise.all([
+  const [key, first] = await Promise.all([
     statusOf('deploy', 'key.name'),
     statusOf('edge', 'token.name'),
   ])
   const elder = await statusOf('edge', 'key.name')
+  // Its key stays, so that nothing but this process deletes the replaced token.
+  await apply('edge', { key: { ttl: 3600 }, token: { ttl: 1200 }, overlap: 0 })
+  const second = await changed('edge', 'token.name', first)
+  await kubectl('wait', `dcet/${first}`, '--for=delete', '--timeout=60s')
+  expect(await statusOf('edge', 'key.name')).toBe(elder)
   await apply('deploy', { key: { ttl: 7200 }, overlap: 0, secret: { labels: { team: 'shop' } } })
   await kubectl('wait', `oak/${key}`, '--for=jsonpath={.spec.ttl}=7200', '--timeout=30s')
   await Promise.all([rotate('deploy'), rotate('edge')])
-  await changed('edge', 'token.name', token)
-  const second = await changed('deploy', 'key.name', key)
+  await changed('edge', 'token.name', second)
+  const deployed = await changed('deploy', 'key.name', key)
   await Promise.all(
     [key, elder].map((name) => kubectl('wait', `oak/${name}`, '--for=delete', '--timeout=60s')),
   )
   await kubectl('delete', 'secret', 'deploy')
-  await changed('deploy', 'key.name', second)
+  await changed('deploy', 'key.name', deployed)
   expect(await kubectl('get', 'secret', 'deploy', '-o', 'name')).toBe('secret/deploy\n')
 })
 
