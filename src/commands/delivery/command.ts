@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { lookup } from 'node:dns'
+import { setFlagsFromString } from 'node:v8'
 import { DELIVERY_FIELD_MANAGER, DELIVERY_LEASE } from '../../api/names.ts'
 import { PUSH_FIELD_MANAGER } from '../../api/secret-store-names.ts'
 import { ClaimMemory } from '../../delivery/claims/claim-memory.ts'
@@ -33,11 +34,14 @@ import { type DeliveryProcess, createDeliveryMetrics } from './metrics.ts'
  *
  * @returns the exit code, after all parts have stopped
  */
-export const run = (argv: readonly string[]): Promise<number> =>
-  runProcess(readDeliverySettings(argv, processInputs), {
+export function run(argv: readonly string[]): Promise<number> {
+  // A sixth less memory with 5,000 claims, for no more CPU time: this process mostly waits (docs/sizing.md).
+  setFlagsFromString('--optimize-for-size')
+  return runProcess(readDeliverySettings(argv, processInputs), {
     createMetrics: createDeliveryMetrics,
     start,
   })
+}
 
 const CONTROLLER_STOPS_WITHIN_MS = 20_000
 
