@@ -148,7 +148,7 @@ test.each(WATCHED)(
 const GAPS = WATCHED.flatMap((gap) => WATCHED.map((last) => ({ gap, last })))
 
 test.each(GAPS)(
-  'after a gap in the watch of $gap no caller is decided from the index until $last are listed, too (10.4)',
+  'no caller is decided from the index after a gap in the watch of $gap until $last are listed, too (10.4)',
   async ({ gap, last }) => {
     const { clock, failing, heartbeat, list, outcome, pass, relisted, sinks } = followed()
     await pass(20)
