@@ -26,10 +26,9 @@ test('helm test runs the check to its end, and leaves nothing of it (34.2)', asy
   const [check] = node.ended
   expect(check).toMatchObject({ pod: 'management-operator-check', exitCode: 0, wasDeleted: false })
   const lines = check?.log.trim().split('\n') ?? []
+  const parts = ['kinds', 'policies', 'rights', 'settings', 'lease', 'delivery']
   expect(lines.map((line) => line.split(/ +/).slice(0, 2).join(' '))).toEqual(
-    ['kinds', 'policies', 'rights', 'settings', 'lease', 'certificate', 'issuer', 'key'].map(
-      (part) => `found ${part}`,
-    ),
+    [...parts, 'certificate', 'issuer', 'key'].map((part) => `found ${part}`),
   )
   const left = [...(await allVersions(cluster)).keys()].filter((name) => !before.has(name))
   expect(left).toEqual([])
