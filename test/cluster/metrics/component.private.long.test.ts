@@ -74,8 +74,12 @@ interface Monitor {
   }
 }
 
-test('the ServiceMonitor selects only the metrics ports of manager and gateway', async () => {
-  expect(await scrapedBy('management-operator')).toEqual(['gateway-metrics', 'manager-metrics'])
+test('the ServiceMonitor selects only the metrics ports of manager, gateway and delivery process', async () => {
+  expect(await scrapedBy('management-operator')).toEqual([
+    'delivery-metrics',
+    'gateway-metrics',
+    'manager-metrics',
+  ])
 })
 
 test('the component of direct endpoints passes strict validation, and selects only their metrics port (8.4, 9.2)', async () => {
