@@ -18,6 +18,7 @@ import {
 } from '../../support/prometheus-server.ts'
 import { LOCAL_TARGETS, connectOwnVirtualCluster } from '../gateway/own-targets.ts'
 import { keyClientOf } from '../keys/key-client.ts'
+import { storeProgram } from '../secret-store/store-world.ts'
 import { tokenClientOf, under } from '../tokens/token-client.ts'
 import { sendAgentEvent } from './agent-series.ts'
 import { usualQueries } from './community-dashboards.ts'
@@ -30,7 +31,7 @@ import {
   nameOf,
   ownMetrics,
 } from './documented-metrics.ts'
-import { claimOn, startDeliveryOn } from './delivery-series.ts'
+import { type DeliveryOn, claimOn, pullOn, startDeliveryOn } from './delivery-series.ts'
 import { startDirectOn, useDirect } from './direct-series.ts'
 import {
   CLUSTERS,
@@ -47,13 +48,14 @@ import { startSyncerOn } from './syncer-series.ts'
 const BOUND = { withinMs: 30_000 }
 
 const found = await findPrometheus(console.log)
+const kvStore = await storeProgram()
 const plane = await privateControlPlane()
 let manager: OwnOperator
 let gateway: OwnGateway
 let direct: OwnGateway
 let syncer: OwnProcess
 let signIn: OwnGateway
-let delivery: OwnProcess
+let delivery: DeliveryOn
 let prometheus: Prometheus
 
 beforeAll(async () => {
@@ -75,14 +77,14 @@ beforeAll(async () => {
   direct = await startDirectOn(plane, { issuer, caPem: await gatewayCa(plane.admin) })
   syncer = await startSyncerOn(plane, SYNCER_NAMESPACE)
   signIn = await startSignInOn(plane, gateway)
-  delivery = await startDeliveryOn(plane)
+  delivery = await startDeliveryOn(plane, kvStore)
   const targets = CLUSTERS.flatMap((cluster) => [
     target(cluster, 'manager', manager),
     target(cluster, 'gateway', gateway),
     target(cluster, 'direct', direct),
     target(cluster, 'syncer', syncer),
     target(cluster, 'sign-in', signIn),
-    target(cluster, 'delivery', delivery),
+    target(cluster, 'delivery', delivery.process),
   ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
   await eventually('all are scraped', async () => (await areUp()) || undefined, BOUND)
@@ -90,7 +92,9 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await prometheus?.[Symbol.asyncDispose]()
-  for (const process of [delivery, signIn, syncer, direct, gateway, manager]) await process?.stop()
+  for (const process of [delivery?.process, signIn, syncer, direct, gateway, manager])
+    await process?.stop()
+  await delivery?.platform.store[Symbol.asyncDispose]()
 })
 beforeEach(({ skip }) => {
   programsOrSkip(found, skip)
@@ -120,7 +124,7 @@ async function createActivity(): Promise<void> {
     BOUND,
   )
   expect(await tryPassword(plane, signIn)).toBe(401)
-  await claimOn(plane)
+  await Promise.all([claimOn(plane), pullOn(plane, delivery.platform)])
   await keys.remove(owner)
   await keys.shown(short, 'Expired')
   for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
@@ -163,14 +167,16 @@ describe('the scraped metrics (8.4)', () => {
     skip,
   }) => {
     const programs = programsOrSkip(found, skip)
-    for (const process of [manager, gateway, direct, signIn, delivery]) {
+    for (const process of [manager, gateway, direct, signIn, delivery.process]) {
       const verdict = await promtool(programs, ['check', 'metrics'], await process.metrics())
       expect(verdict).toEqual({ code: 0, printed: '' })
     }
   })
 
   test('are exactly those in docs/operating.md, with their labels', async () => {
-    const pages = await Promise.all([manager, gateway, delivery].map((one) => one.metrics()))
+    const pages = await Promise.all(
+      [manager, gateway, delivery.process].map((one) => one.metrics()),
+    )
     expect(listedMetrics).toEqual([...new Set(pages.flatMap(ownMetrics))].toSorted())
   })
 
@@ -320,7 +326,7 @@ describe('community dashboards for controller-runtime have data (8.4)', () => {
 })
 
 test('the Down alerts of each cluster are pending when its processes have stopped (8.4)', async () => {
-  for (const process of [delivery, direct, gateway, manager]) await process.stop()
+  for (const process of [delivery.process, direct, gateway, manager]) await process.stop()
   await eventuallyPasses(
     'all eight alerts are pending',
     async () => {
