@@ -1,6 +1,7 @@
 // Writes and requests from the audit log of an API server.
 import { randomUUID } from 'node:crypto'
 import { open, stat } from 'node:fs/promises'
+import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../src/api/names.ts'
 import type { RequestInfo } from '../../src/domain/scope/request-info.ts'
 import type { TestControlPlane } from './control-plane.ts'
 import { eventually } from './eventually.ts'
@@ -118,7 +119,7 @@ export function auditOf({ auditLog, raw }: Pick<TestControlPlane, 'auditLog' | '
 }
 
 /** A question of a client about itself: it changes nothing. */
-const OWN_REVIEWS = 'selfsubjectaccessreviews'
+const OWN_REVIEWS = SELF_SUBJECT_ACCESS_REVIEWS.plural
 
 const isAnswer = ({ stage }: AuditEvent): boolean =>
   stage === 'ResponseComplete' || stage === 'Panic'
